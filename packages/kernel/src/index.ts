@@ -1,0 +1,13 @@
+export { fullJitterMs } from './backoff.ts';
+export { chunk, groupBy } from './collections.ts';
+export {
+  type ErrorContext,
+  type FailureKind,
+  failureKind,
+  PermanentError,
+  PoisonError,
+  ServiceError,
+  TransientError,
+} from './errors.ts';
+export { errorText, storableText } from './text.ts';
+export { sleep } from './time.ts';

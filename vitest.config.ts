@@ -1,0 +1,25 @@
+import { defineConfig } from 'vitest/config';
+
+const folders = '{packages/*,apps/*,infra/local,demo}';
+
+export default defineConfig({
+  test: {
+    passWithNoTests: false,
+    reporters: ['default', './tools/vitest-total.ts'],
+    projects: [
+      { extends: true, test: { name: 'unit', include: [`${folders}/test/**/*.test.ts`], exclude: ['**/*.int.test.ts', '**/node_modules/**'] } },
+      {
+        extends: true,
+        test: {
+          name: 'int',
+          include: [`${folders}/test/**/*.int.test.ts`],
+          globalSetup: ['./infra/local/src/vitest-global-setup.ts'],
+          isolate: false,
+          maxWorkers: 2,
+          testTimeout: 30_000,
+          hookTimeout: 60_000,
+        },
+      },
+    ],
+  },
+});
