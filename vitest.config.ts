@@ -7,7 +7,14 @@ export default defineConfig({
     passWithNoTests: false,
     reporters: ['default', './tools/vitest-total.ts'],
     projects: [
-      { extends: true, test: { name: 'unit', include: [`${folders}/test/**/*.test.ts`], exclude: ['**/*.int.test.ts', '**/node_modules/**'] } },
+      {
+        extends: true,
+        test: {
+          name: 'unit',
+          include: [`${folders}/test/**/*.test.ts`],
+          exclude: ['**/*.int.test.ts', '**/node_modules/**'],
+        },
+      },
       {
         extends: true,
         test: {

@@ -26,7 +26,11 @@ export const envelope = z.object({
 export type Envelope = z.infer<typeof envelope>;
 
 /** `dueline.commands`: one sender says what one receiver shall do. `dueline.events`: what happened. Both topic exchanges. */
-export const EXCHANGES = { commands: 'dueline.commands', events: 'dueline.events', deadLetters: 'dueline.dlx' } as const;
+export const EXCHANGES = {
+  commands: 'dueline.commands',
+  events: 'dueline.events',
+  deadLetters: 'dueline.dlx',
+} as const;
 
 /** A queue as data: its name is also its routing key and the type of its messages. */
 export interface Queue<Data> {
