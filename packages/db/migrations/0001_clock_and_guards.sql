@@ -1,0 +1,59 @@
+-- Product time. Plainly now() in production; tests and the demo replace it by one that adds an offset.
+-- STABLE, so that `execute_at <= app_now()` is an index condition.
+create function app_now() returns timestamptz language sql stable parallel safe as $$ select now() $$;
+
+-- Refuses a move that the product forbids, whoever writes: a worker, a person at psql, another service.
+-- The allowed moves are the trigger's arguments, each 'from>to'; a change of fence within a status is the move 's>s'.
+create function guard_row() returns trigger language plpgsql as $$
+begin
+  if new.fence < old.fence then
+    raise exception '% %: the fence fell from % to %', tg_table_name, old.id, old.fence, new.fence using errcode = 'DL001';
+  end if;
+  if not ((old.status || '>' || new.status) = any (tg_argv)) then
+    raise exception '% %: % -> % is not a move', tg_table_name, old.id, old.status, new.status using errcode = 'DL002';
+  end if;
+  if new.fence = old.fence then
+    raise exception '% %: % -> % without a new fence', tg_table_name, old.id, old.status, new.status using errcode = 'DL003';
+  end if;
+  return new;
+end $$;
+
+-- Refuses every UPDATE that its trigger's WHEN lets through; the argument says what was touched.
+create function refuse_change() returns trigger language plpgsql as $$
+begin
+  raise exception '% is refused: %', tg_table_name, tg_argv[0] using errcode = 'DL004';
+end $$;
+
+-- Monthly partitions of `parent`, by UTC month of its partition key, from the month of app_now() to `months_ahead` later.
+-- Created apart and attached, because CREATE TABLE … PARTITION OF would lock out every reader and writer of the parent.
+create function make_partitions(parent regclass, partition_key text, months_ahead int) returns int language plpgsql as $$
+declare
+  first_month timestamptz := date_trunc('month', app_now(), 'UTC');
+  lower_bound timestamptz;
+  upper_bound timestamptz;
+  child text;
+  made int := 0;
+begin
+  perform pg_advisory_xact_lock(hashtextextended('make_partitions:' || parent::text, 0));
+  for month in 0 .. months_ahead loop
+    lower_bound := (first_month at time zone 'UTC' + make_interval(months => month)) at time zone 'UTC';
+    upper_bound := (first_month at time zone 'UTC' + make_interval(months => month + 1)) at time zone 'UTC';
+    child := parent::text || to_char(lower_bound at time zone 'UTC', '_YYYY_MM');
+    if to_regclass(child) is null then
+      execute format('create table %I (like %s including defaults including constraints)', child, parent);
+      execute format('alter table %s attach partition %I for values from (%L) to (%L)', parent, child, lower_bound, upper_bound);
+      made := made + 1;
+    end if;
+  end loop;
+  return made;
+end $$;
+
+-- The role that a tenant-scoped handle takes on for its transaction: row level security binds it.
+do $$ begin
+  if not exists (select from pg_roles where rolname = 'dueline_tenant') then
+    create role dueline_tenant nologin;
+  end if;
+exception when duplicate_object or unique_violation then null; -- another database of this cluster made it at the same moment
+end $$;
+grant dueline_tenant to current_user;
+grant usage on schema public to dueline_tenant;

@@ -1,0 +1,24 @@
+create table organization (
+  id bigint generated always as identity primary key,
+  name text not null,
+  default_timezone text not null default 'Asia/Tokyo',
+  created_date timestamptz not null default app_now(),
+  deleted_date timestamptz
+);
+
+-- A LINE Official Account of an organization.
+create table line_oa (
+  id bigint generated always as identity primary key,
+  organization_id bigint not null references organization (id),
+  channel_id text not null constraint line_oa_channel_id_is_digits check (channel_id ~ '^[0-9]{1,20}$'),
+  name text not null,
+  timezone text not null default 'Asia/Tokyo',
+  -- sealed with the deployment's key (accounts package); never readable from the database alone
+  channel_access_token_sealed text,
+  status text not null default 'active' constraint line_oa_status_known check (status in ('active', 'paused_auth', 'paused_quota')),
+  created_date timestamptz not null default app_now(),
+  deleted_date timestamptz,
+  constraint line_oa_channel_id_key unique (channel_id),
+  -- what every tenant row refers to, so that no row can name one organization and the account of another
+  constraint line_oa_tenant_key unique (organization_id, id)
+);

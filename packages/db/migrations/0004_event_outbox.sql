@@ -1,0 +1,140 @@
+-- What happened and is not decided yet. Written by the triggers below in the writer's own transaction; a row lives until the
+-- transaction that decides it deletes it into event_archive, so it is outbox and inbox at once.
+create table event_outbox (
+  id bigint generated always as identity primary key,
+  event_id uuid not null default gen_random_uuid() constraint event_outbox_event_id_key unique,
+  topic text not null constraint event_outbox_topic_known check (topic in ('attribute_changed')),
+  organization_id bigint not null,
+  line_oa_id bigint not null,
+  user_id text not null,
+  payload jsonb not null,
+  bulk boolean not null default false,
+  occurred_at timestamptz not null default app_now(),
+  recorded_at timestamptz not null default clock_timestamp(),
+  cause_id uuid,
+  root_id uuid not null,
+  depth smallint not null default 0,
+  traceparent text,
+  status text not null default 'pending' constraint event_outbox_status_known check (status in ('pending', 'published', 'dead')),
+  attempts smallint not null default 0,
+  fence bigint not null default 0,
+  lease_until timestamptz,
+  constraint event_outbox_published_has_lease check ((status = 'published') = (lease_until is not null))
+) with (fillfactor = 90, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
+-- reader: pg-listener's claim, oldest first
+create index idx_event_outbox_pending on event_outbox (id) where status = 'pending';
+-- readers: the re-announcement of what nobody took, and the cap on published rows
+create index idx_event_outbox_published on event_outbox (lease_until) where status = 'published';
+
+create trigger event_outbox_guard before update on event_outbox for each row
+  when (old.status is distinct from new.status or old.fence is distinct from new.fence)
+  execute function guard_row('pending>published', 'published>dead', 'pending>dead', 'dead>pending');
+
+-- Decided events, for replay, explain and dry run.
+create table event_archive (
+  event_id uuid not null,
+  topic text not null,
+  organization_id bigint not null,
+  line_oa_id bigint not null,
+  user_id text not null,
+  payload jsonb not null,
+  bulk boolean not null,
+  occurred_at timestamptz not null,
+  recorded_at timestamptz not null,
+  cause_id uuid,
+  root_id uuid not null,
+  depth smallint not null,
+  decided_at timestamptz not null default app_now(),
+  primary key (event_id, decided_at)
+) partition by range (decided_at);
+-- reader: the history of one user, newest first
+create index idx_event_archive_user on event_archive (line_oa_id, user_id, decided_at desc nulls first);
+select make_partitions('event_archive', 'decided_at', 2);
+
+-- The gate of NOTIFY: at most one in 10 ms, because every notifying commit of the cluster queues behind one lock.
+-- A logged table: an unlogged one would be emptied by a crash and silence the gate for ever.
+create table outbox_wake (id smallint primary key, woken_at timestamptz not null);
+insert into outbox_wake values (1, '-infinity');
+
+create function wake_event_outbox() returns void language plpgsql as $$
+begin
+  update outbox_wake set woken_at = clock_timestamp()
+   where id = (select id from outbox_wake where id = 1 and woken_at < clock_timestamp() - interval '10 ms' for update skip locked);
+  if found then
+    perform pg_notify('event_outbox', ''); -- never with data: 8,000 bytes would abort the writer's statement
+  end if;
+end $$;
+
+-- A value as an event carries it: large ones travel as null, readers go back to the row.
+create function event_value(value jsonb) returns jsonb language sql immutable parallel safe as $$
+  select case when length(value::text) > 4096 then 'null'::jsonb else value end
+$$;
+
+-- {"key": {"from": …, "to": …}} for every key whose value differs; a side on which the key is absent is left out.
+create function attribute_diff(before jsonb, after jsonb) returns jsonb language sql immutable parallel safe as $$
+  select jsonb_object_agg(key,
+           case when before ? key then jsonb_build_object('from', event_value(before -> key)) else '{}' end
+        || case when after ? key then jsonb_build_object('to', event_value(after -> key)) else '{}' end)
+    from (select jsonb_object_keys(before) union select jsonb_object_keys(after)) as keys (key)
+   where (before -> key) is distinct from (after -> key)
+$$;
+
+-- A trace that the writer set for its transaction, when it looks like one.
+create function writer_traceparent() returns text language sql stable as $$
+  select substring(current_setting('app.traceparent', true) from '^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$')
+$$;
+
+-- One event per user and statement. Total: nothing in it can fail for a value that the table accepts, because a failure here
+-- would abort somebody else's write. SECURITY DEFINER, so that writers need no right on the outbox.
+create function record_updated_attributes() returns trigger language plpgsql security definer set search_path = pg_catalog, public as $$
+begin
+  with changed as materialized (
+    select gen_random_uuid() as event_id, after.organization_id, after.line_oa_id, after.user_id,
+           attribute_diff(before.attributes, after.attributes) as diff,
+           count(*) over () > 1000 as bulk
+      from before_rows as before
+      join after_rows as after using (line_oa_id, user_id)
+     where before.attributes is distinct from after.attributes
+  ), history as (
+    insert into attribute_change (event_id, organization_id, line_oa_id, user_id, changed, occurred_at)
+    select event_id, organization_id, line_oa_id, user_id, diff, app_now() from changed
+  )
+  insert into event_outbox (event_id, topic, organization_id, line_oa_id, user_id, payload, bulk, root_id, traceparent)
+  select event_id, 'attribute_changed', organization_id, line_oa_id, user_id, jsonb_build_object('changed', diff), bulk, event_id,
+         writer_traceparent()
+    from changed
+   order by line_oa_id, user_id;
+  if found then
+    perform wake_event_outbox();
+  end if;
+  return null;
+end $$;
+
+-- A user who arrives with attributes: each goes from absent to its value.
+create function record_inserted_attributes() returns trigger language plpgsql security definer set search_path = pg_catalog, public as $$
+begin
+  with changed as materialized (
+    select gen_random_uuid() as event_id, organization_id, line_oa_id, user_id, attribute_diff('{}', attributes) as diff,
+           count(*) over () > 1000 as bulk
+      from after_rows
+     where attributes <> '{}'
+  ), history as (
+    insert into attribute_change (event_id, organization_id, line_oa_id, user_id, changed, occurred_at)
+    select event_id, organization_id, line_oa_id, user_id, diff, app_now() from changed
+  )
+  insert into event_outbox (event_id, topic, organization_id, line_oa_id, user_id, payload, bulk, root_id, traceparent)
+  select event_id, 'attribute_changed', organization_id, line_oa_id, user_id, jsonb_build_object('changed', diff), bulk, event_id,
+         writer_traceparent()
+    from changed
+   order by line_oa_id, user_id;
+  if found then
+    perform wake_event_outbox();
+  end if;
+  return null;
+end $$;
+
+-- Statement level, and one trigger per kind of statement: transition tables allow neither column lists nor two events.
+create trigger line_user_attributes_updated after update on line_user
+  referencing old table as before_rows new table as after_rows for each statement execute function record_updated_attributes();
+create trigger line_user_attributes_inserted after insert on line_user
+  referencing new table as after_rows for each statement execute function record_inserted_attributes();

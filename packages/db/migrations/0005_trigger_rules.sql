@@ -1,0 +1,74 @@
+-- When X happens, do Y. Soft-deleted by deleted_date.
+create table trigger_rule (
+  id bigint generated always as identity primary key,
+  organization_id bigint not null,
+  line_oa_id bigint not null,
+  name text not null,
+  version integer not null default 1,
+  source_type text not null constraint trigger_rule_source_type_known check (source_type in ('attribute_changed')),
+  source_config jsonb not null,
+  action_type text not null constraint trigger_rule_action_type_known check (action_type in ('send_message')),
+  action_config jsonb not null,
+  enabled boolean not null default true,
+  frequency text not null default 'once_per_hour' constraint trigger_rule_frequency_known
+    check (frequency in ('every_time', 'once', 'once_per_hour', 'once_per_day', 'once_per_week')),
+  cooldown_seconds integer not null default 0 constraint trigger_rule_cooldown_is_positive check (cooldown_seconds >= 0),
+  workflow_id bigint,
+  workflow_node_path text,
+  created_date timestamptz not null default app_now(),
+  updated_date timestamptz not null default app_now(),
+  deleted_date timestamptz,
+  constraint trigger_rule_tenant_fkey foreign key (organization_id, line_oa_id) references line_oa (organization_id, id),
+  constraint trigger_rule_tenant_key unique (organization_id, line_oa_id, id)
+);
+-- reader: the live rules of an account
+create index idx_trigger_rule_line_oa on trigger_rule (line_oa_id, organization_id);
+-- reader: the purge of deleted rules
+create index idx_trigger_rule_deleted_date on trigger_rule (deleted_date);
+
+-- How often a rule fired for a user: one row, upserted in the transaction that decides, so two events cannot both pass.
+create table rule_gate (
+  organization_id bigint not null,
+  line_oa_id bigint not null,
+  trigger_rule_id bigint not null,
+  user_id text not null,
+  last_fired_at timestamptz not null,
+  fired_count integer not null default 1,
+  primary key (trigger_rule_id, user_id),
+  constraint rule_gate_rule_fkey foreign key (organization_id, line_oa_id, trigger_rule_id)
+    references trigger_rule (organization_id, line_oa_id, id)
+) with (fillfactor = 80);
+
+-- Every evaluation and what came of it, with the action as it was at that moment. The default of status is the seeds';
+-- our code always writes it.
+create table trigger_log (
+  id bigint generated always as identity,
+  created_date timestamptz not null default app_now(),
+  organization_id bigint not null,
+  line_oa_id bigint not null,
+  trigger_rule_id bigint,
+  rule_version integer,
+  audience_id bigint,
+  user_id text not null,
+  trigger_on text not null,
+  action_type text,
+  action_config jsonb,
+  status text not null default 'success' constraint trigger_log_status_known
+    check (status in ('success', 'skipped', 'cancelled', 'failed')),
+  error_message text,
+  decision text not null constraint trigger_log_decision_known
+    check (decision in ('fired', 'scheduled', 'not_matched', 'suppressed', 'cancelled', 'retried', 'failed')),
+  reason_code text not null,
+  detail jsonb,
+  event_id uuid,
+  cause_id uuid,
+  root_id uuid,
+  scheduled_action_id bigint,
+  delivery_id bigint,
+  primary key (id, created_date)
+) partition by range (created_date);
+-- reader: the history screen of a rule; nulls first, so that a plain ORDER BY … DESC uses it
+create index idx_trigger_log_rule on trigger_log (trigger_rule_id, created_date desc nulls first);
+-- reader: the timeline of a person
+create index idx_trigger_log_user on trigger_log (line_oa_id, user_id, created_date desc nulls first);
+select make_partitions('trigger_log', 'created_date', 2);

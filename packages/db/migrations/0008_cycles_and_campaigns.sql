@@ -1,0 +1,57 @@
+-- One row per cycle of a time-based rule; the unique key is what makes a cycle run once. Nobody writes it yet.
+create table scheduled_trigger_execution (
+  id bigint generated always as identity primary key,
+  organization_id bigint not null,
+  line_oa_id bigint not null,
+  trigger_rule_id bigint not null,
+  scheduled_at timestamptz not null,
+  started_at timestamptz not null default app_now(),
+  completed_at timestamptz,
+  status text not null default 'processing' constraint scheduled_trigger_execution_status_known
+    check (status in ('processing', 'completed', 'failed', 'cancelled', 'skipped')),
+  total_users bigint not null default 0,
+  processed_users bigint not null default 0,
+  failed_users bigint not null default 0,
+  error_message text,
+  fence bigint not null default 0,
+  claimed_by text,
+  lease_until timestamptz,
+  constraint scheduled_trigger_execution_rule_fkey foreign key (organization_id, line_oa_id, trigger_rule_id)
+    references trigger_rule (organization_id, line_oa_id, id),
+  constraint uq_scheduled_trigger_execution unique (trigger_rule_id, scheduled_at)
+);
+create trigger scheduled_trigger_execution_guard before update on scheduled_trigger_execution for each row
+  when (old.status is distinct from new.status or old.fence is distinct from new.fence)
+  execute function guard_row('processing>processing', 'processing>completed', 'processing>failed', 'processing>cancelled', 'processing>skipped');
+
+-- A campaign and when it starts. Nobody writes it yet.
+create table campaign (
+  id bigint generated always as identity primary key,
+  organization_id bigint not null,
+  line_oa_id bigint not null,
+  name text not null,
+  status text not null default 'draft' constraint campaign_status_known
+    check (status in ('draft', 'scheduled', 'sending', 'paused', 'sent', 'failed', 'cancel', 'needs_attention')),
+  cast_type text not null constraint campaign_cast_type_known check (cast_type in ('broadcast', 'multicast')),
+  audience_id bigint,
+  start_date timestamptz,
+  not_after timestamptz,
+  claimed_at timestamptz,
+  claimed_by text,
+  fence bigint not null default 0,
+  created_date timestamptz not null default app_now(),
+  updated_date timestamptz not null default clock_timestamp(),
+  deleted_date timestamptz,
+  -- NULL is never older than anything: a sending row without a claim time could never be reaped
+  constraint campaign_sending_is_claimed check (status <> 'sending' or claimed_at is not null),
+  constraint campaign_scheduled_has_start check (status <> 'scheduled' or start_date is not null),
+  constraint campaign_tenant_fkey foreign key (organization_id, line_oa_id) references line_oa (organization_id, id)
+);
+-- reader: the claim of campaigns whose minute has come
+create index idx_campaign_scheduled on campaign (start_date, id) where status = 'scheduled' and deleted_date is null;
+create trigger campaign_guard before update on campaign for each row
+  when (old.status is distinct from new.status or old.fence is distinct from new.fence)
+  execute function guard_row('draft>scheduled', 'draft>sending', 'draft>cancel', 'scheduled>draft', 'scheduled>scheduled', 'scheduled>sending',
+                             'scheduled>cancel', 'scheduled>failed', 'sending>sending', 'sending>scheduled', 'sending>paused', 'sending>cancel',
+                             'sending>sent', 'sending>needs_attention', 'paused>scheduled', 'paused>cancel', 'needs_attention>scheduled',
+                             'needs_attention>cancel', 'needs_attention>sent');

@@ -1,0 +1,16 @@
+import type { Ticket } from '@dueline/contracts';
+import { type SQL, sql } from 'drizzle-orm';
+
+type ColumnType = 'bigint' | 'integer' | 'text' | 'uuid' | 'jsonb' | 'timestamptz';
+
+/** A column of values as one parameter, so that one statement of one shape reads or writes any number of rows. */
+export function column(values: readonly (string | number | null)[], type: ColumnType): SQL {
+  return sql`${sql.param(values)}::${sql.raw(type)}[]`;
+}
+
+/** Tickets as rows `ticket (id, fence)`, to join with the rows they stand for. */
+export function ticketRows(tickets: readonly Ticket[]): SQL {
+  const ids = tickets.map(({ id }) => id);
+  const fences = tickets.map(({ fence }) => fence);
+  return sql`unnest(${column(ids, 'bigint')}, ${column(fences, 'bigint')}) as ticket (id, fence)`;
+}

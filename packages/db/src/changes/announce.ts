@@ -1,0 +1,85 @@
+import type { TenantTicket } from '@dueline/contracts';
+import { sql } from 'drizzle-orm';
+import { ticketRows } from '../batch.ts';
+import type { Db } from '../open.ts';
+
+/** A ticket on one row of event_outbox, and where it goes. */
+export interface EventTicket extends TenantTicket {
+  readonly topic: string;
+}
+
+export interface OutboxLimits {
+  /** Rows per call, 1 or more. */
+  limit: number;
+  /** How long an announced row is left to the consumers before it is announced again, in seconds of process time. */
+  leaseSeconds: number;
+  /** At most this many rows are announced and undecided, so that a queue never outgrows what its consumers take. */
+  maxPublished: number;
+}
+
+/**
+ * pending -> published for the oldest rows, and a new lease for published rows whose lease is over. The latter keep their
+ * fence, so a ticket that still waits in a queue stays good.
+ *
+ * Safe from any number of replicas at once: a row that another one holds is skipped.
+ */
+export async function announceEvents(db: Db, limits: OutboxLimits): Promise<EventTicket[]> {
+  const { rows } = await db.execute<EventRow>(sql`
+    with overdue as materialized (
+      select id from event_outbox
+       where status = 'published' and lease_until < clock_timestamp()
+       order by lease_until
+       limit ${limits.limit} for no key update skip locked
+    ), room as materialized (
+      select least(${limits.limit}::bigint - (select count(*) from overdue),
+                   ${limits.maxPublished}::bigint - (select count(*) from event_outbox where status = 'published')) as rows
+    ), fresh as materialized (
+      select id from event_outbox
+       where status = 'pending'
+       order by id
+       limit (select greatest(rows, 0) from room) for no key update skip locked
+    ), again as (
+      update event_outbox as event
+         set lease_until = clock_timestamp() + make_interval(secs => ${limits.leaseSeconds})
+        from overdue where event.id = overdue.id
+      returning event.id, event.fence, event.topic, event.organization_id, event.line_oa_id
+    ), first as (
+      update event_outbox as event
+         set status = 'published',
+             fence = event.fence + 1,
+             lease_until = clock_timestamp() + make_interval(secs => ${limits.leaseSeconds})
+        from fresh where event.id = fresh.id
+      returning event.id, event.fence, event.topic, event.organization_id, event.line_oa_id
+    )
+    select * from again union all select * from first order by id`);
+  return rows.map(parseTicket);
+}
+
+type EventRow = { id: string; fence: string; topic: string; organization_id: string; line_oa_id: string };
+
+function parseTicket(row: EventRow): EventTicket {
+  return {
+    id: row.id,
+    fence: row.fence,
+    topic: row.topic,
+    organizationId: row.organization_id,
+    lineOaId: row.line_oa_id,
+  };
+}
+
+/** Ends the lease of rows whose message did not reach the broker, so that the next call of announceEvents repeats them. */
+export async function releaseEvents(db: Db, tickets: readonly EventTicket[]): Promise<void> {
+  await db.execute(sql`
+    update event_outbox as event
+       set lease_until = clock_timestamp()
+      from ${ticketRows(tickets)}
+     where event.id = ticket.id and event.fence = ticket.fence and event.status = 'published'`);
+}
+
+/** How far the feed is behind: rows not decided yet, and the age of the oldest in seconds (0 when there is none). */
+export async function outboxLag(db: Db): Promise<{ rows: number; oldestSeconds: number }> {
+  const { rows } = await db.execute<{ rows: string; oldest: string | null }>(sql`
+    select count(*) as rows, extract(epoch from app_now() - min(occurred_at)) as oldest from event_outbox where status <> 'dead'`);
+  const [lag] = rows;
+  return { rows: Number(lag?.rows ?? 0), oldestSeconds: Math.max(0, Number(lag?.oldest ?? 0)) };
+}

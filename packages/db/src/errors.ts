@@ -1,0 +1,40 @@
+import { TransientError } from '@dueline/kernel';
+
+/** SQLSTATE classes and codes after which the same statement may succeed. Source: PostgreSQL manual, appendix A. */
+const TRANSIENT_STATES = /^(08...|40001|40P01|53...|55P03|57014|57P0[1-4]|25006|25P03)$/; // connection, serialization, deadlock, resources, locks, shutdown
+
+/** Codes of Node's sockets and resolver that say that the server was not reached or went away. */
+const TRANSIENT_SOCKET = /^(ECONNRESET|ECONNREFUSED|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH)$/;
+
+/** Texts of pg for which it gives no code. */
+const LOST_CONNECTION =
+  /^(Connection terminated|Query read timeout|timeout exceeded when trying to connect|Client was closed)/;
+
+/** The error under drizzle's wrapper, whose own message carries the SQL and every parameter. */
+export function databaseCause(error: unknown): unknown {
+  return error instanceof Error && error.name === 'DrizzleQueryError' && error.cause !== undefined
+    ? error.cause
+    : error;
+}
+
+/** SQLSTATE or socket code of an error, wrapped or not; undefined when it has none. */
+export function errorCode(error: unknown): string | undefined {
+  const cause = databaseCause(error);
+  return cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? cause.code : undefined;
+}
+
+/**
+ * What a caller should see of a database error: a {@link TransientError} when trying again may work, else the cause
+ * itself; never drizzle's wrapper, because its message carries parameters.
+ */
+export function translateError(error: unknown): unknown {
+  const cause = databaseCause(error);
+  const code = errorCode(cause);
+  if (code !== undefined && (TRANSIENT_STATES.test(code) || TRANSIENT_SOCKET.test(code))) {
+    return new TransientError('database not ready', { cause, context: { code } });
+  }
+  if (cause instanceof Error && LOST_CONNECTION.test(cause.message)) {
+    return new TransientError('database connection lost', { cause });
+  }
+  return cause;
+}

@@ -1,0 +1,8 @@
+export { and, eq, inArray, isNull, type SQL, sql } from 'drizzle-orm';
+export { column, ticketRows } from './batch.ts';
+export { errorCode, translateError } from './errors.ts';
+export { type Listener, type ListenOptions, listen } from './listen.ts';
+export { migrate, missingMigrations } from './migrate.ts';
+export { type Database, type Db, inTransaction, openDatabase, STATEMENT_TIMEOUT_MS, type Tx } from './open.ts';
+export { makePartitions } from './partitions.ts';
+export { inTenant } from './tenant.ts';

@@ -1,0 +1,79 @@
+import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres';
+import pg from 'pg';
+import { errorCode, translateError } from './errors.ts';
+
+/** The pool. Each statement on it is a transaction of its own. */
+export type Db = NodePgDatabase & { readonly $client: pg.Pool };
+
+/** An open transaction. What must be atomic with something else takes this, so that the compiler refuses the pool. */
+export type Tx = Parameters<Parameters<NodePgDatabase['transaction']>[0]>[0];
+
+export interface Database {
+  readonly db: Db;
+  /** Answers when the database does; throws {@link TransientError} otherwise. */
+  ping(): Promise<void>;
+  /** Waits for statements in hand and ends the pool's connections. */
+  close(): Promise<void>;
+}
+
+/** Ends a statement, or a transaction that idles, after this many milliseconds, so that no lock outlives its reason. */
+export const STATEMENT_TIMEOUT_MS = 10_000;
+
+/**
+ * Opens a pool. Connects lazily; errors of idle connections go to `onError` and never end the process.
+ *
+ * @param options.maxConnections Connections of this process, 1 or more.
+ */
+export function openDatabase(options: {
+  url: string;
+  applicationName: string;
+  maxConnections: number;
+  onError: (error: unknown) => void;
+}): Database {
+  const pool = new pg.Pool({
+    connectionString: options.url,
+    application_name: options.applicationName,
+    max: options.maxConnections,
+    connectionTimeoutMillis: 5_000,
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+    idle_in_transaction_session_timeout: STATEMENT_TIMEOUT_MS,
+    query_timeout: STATEMENT_TIMEOUT_MS + 5_000, // a server that stopped answering cannot end the statement itself
+    options: '-c timezone=UTC',
+    keepAlive: true,
+  });
+  // A client that breaks between two statements of a transaction emits on itself, not on the pool: unheard, it ends the process.
+  pool.on('connect', (client) => client.on('error', () => undefined));
+  pool.on('error', options.onError);
+  return {
+    db: drizzle({ client: pool }),
+    ping: async () => {
+      try {
+        await pool.query('select 1');
+      } catch (error) {
+        throw translateError(error);
+      }
+    },
+    close: () => pool.end(),
+  };
+}
+
+const DEADLOCK = '40P01';
+const SERIALIZATION_FAILURE = '40001';
+const TRIES = 4;
+
+/**
+ * Runs `work` in one transaction (READ COMMITTED) and commits. A deadlock or serialization failure rolls back and runs it
+ * again, at most three times, so `work` must have no effect but on rows.
+ *
+ * @throws TransientError when the database was not ready; whatever `work` throws otherwise.
+ */
+export async function inTransaction<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await db.transaction(work);
+    } catch (error) {
+      const code = errorCode(error);
+      if ((code !== DEADLOCK && code !== SERIALIZATION_FAILURE) || tries === TRIES) throw translateError(error);
+    }
+  }
+}

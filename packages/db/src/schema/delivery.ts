@@ -1,0 +1,61 @@
+import { sql } from 'drizzle-orm';
+import { index, integer, pgTable, smallint, text, unique, uuid } from 'drizzle-orm/pg-core';
+import { id, instant, tenantColumns } from './columns.ts';
+
+/**
+ * The ledger of what LINE is asked to do: one row per request and retry key. Written by deliveries; moves are guarded, content
+ * is immutable.
+ * idx_delivery_planned: the announcing sweep. idx_delivery_sending: the reaper.
+ */
+export const delivery = pgTable(
+  'delivery',
+  {
+    id: id('id').primaryKey().generatedAlwaysAsIdentity(),
+    ...tenantColumns,
+    kind: text('kind', { enum: ['campaign', 'action', 'event'] }).notNull(),
+    logicalId: text('logical_id').notNull(),
+    epoch: integer('epoch').notNull().default(1),
+    endpoint: text('endpoint', { enum: ['push', 'multicast', 'broadcast'] }).notNull(),
+    ordinal: integer('ordinal').notNull().default(0),
+    splitPath: text('split_path').notNull().default(''),
+    userId: text('user_id'),
+    triggerRuleId: id('trigger_rule_id'),
+    scheduledActionId: id('scheduled_action_id'),
+    eventId: uuid('event_id'),
+    rootId: uuid('root_id'),
+    retryKey: uuid('retry_key').notNull(),
+    body: text('body').notNull(),
+    bodySha256: text('body_sha256').notNull(),
+    status: text('status', { enum: ['planned', 'sending', 'accepted', 'refused', 'unknown', 'expired', 'cancelled'] })
+      .notNull()
+      .default('planned'),
+    fence: id('fence').notNull().default(sql`0`),
+    claimedBy: text('claimed_by'),
+    leaseUntil: instant('lease_until'),
+    publishedAt: instant('published_at'),
+    announceCount: smallint('announce_count').notNull().default(0),
+    nextAttemptAt: instant('next_attempt_at').notNull().default(sql`app_now()`),
+    firstAttemptAt: instant('first_attempt_at'),
+    deliverUntil: instant('deliver_until').notNull(),
+    acceptedAt: instant('accepted_at'),
+    lineRequestId: text('line_request_id'),
+    lineAcceptedRequestId: text('line_accepted_request_id'),
+    reasonCode: text('reason_code'),
+    traceparent: text('traceparent'),
+    createdDate: instant('created_date').notNull().default(sql`app_now()`),
+    updatedDate: instant('updated_date').notNull().default(sql`clock_timestamp()`),
+  },
+  (table) => [
+    unique('delivery_retry_key_key').on(table.retryKey),
+    unique('delivery_logical_key').on(
+      table.kind,
+      table.logicalId,
+      table.epoch,
+      table.endpoint,
+      table.ordinal,
+      table.splitPath,
+    ),
+    index('idx_delivery_planned').on(table.nextAttemptAt, table.id).where(sql`status = 'planned'`),
+    index('idx_delivery_sending').on(table.id).where(sql`status = 'sending'`),
+  ],
+);

@@ -1,0 +1,14 @@
+export { attributeChange } from './attribute-change.ts';
+export { campaign } from './campaign.ts';
+export { delivery } from './delivery.ts';
+export { deliveryAttempt } from './delivery-attempt.ts';
+export { eventArchive } from './event-archive.ts';
+export { eventOutbox } from './event-outbox.ts';
+export { lineOa } from './line-oa.ts';
+export { lineUser } from './line-user.ts';
+export { organization } from './organization.ts';
+export { ruleGate } from './rule-gate.ts';
+export { scheduledAction } from './scheduled-action.ts';
+export { scheduledTriggerExecution } from './scheduled-trigger-execution.ts';
+export { triggerLog } from './trigger-log.ts';
+export { triggerRule } from './trigger-rule.ts';

@@ -1,0 +1,36 @@
+import { sql } from 'drizzle-orm';
+import { boolean, index, integer, jsonb, pgTable, text, unique } from 'drizzle-orm/pg-core';
+import { id, instant, tenantColumns } from './columns.ts';
+
+/**
+ * When X happens, do Y. Written by trigger-rules; soft-deleted, read through its `liveRules`.
+ * idx_trigger_rule_line_oa: the live rules of an account. idx_trigger_rule_deleted_date: the purge.
+ */
+export const triggerRule = pgTable(
+  'trigger_rule',
+  {
+    id: id('id').primaryKey().generatedAlwaysAsIdentity(),
+    ...tenantColumns,
+    name: text('name').notNull(),
+    version: integer('version').notNull().default(1),
+    sourceType: text('source_type', { enum: ['attribute_changed'] }).notNull(),
+    sourceConfig: jsonb('source_config').notNull(),
+    actionType: text('action_type', { enum: ['send_message'] }).notNull(),
+    actionConfig: jsonb('action_config').notNull(),
+    enabled: boolean('enabled').notNull().default(true),
+    frequency: text('frequency', { enum: ['every_time', 'once', 'once_per_hour', 'once_per_day', 'once_per_week'] })
+      .notNull()
+      .default('once_per_hour'),
+    cooldownSeconds: integer('cooldown_seconds').notNull().default(0),
+    workflowId: id('workflow_id'),
+    workflowNodePath: text('workflow_node_path'),
+    createdDate: instant('created_date').notNull().default(sql`app_now()`),
+    updatedDate: instant('updated_date').notNull().default(sql`app_now()`),
+    deletedDate: instant('deleted_date'),
+  },
+  (table) => [
+    unique('trigger_rule_tenant_key').on(table.organizationId, table.lineOaId, table.id),
+    index('idx_trigger_rule_line_oa').on(table.lineOaId, table.organizationId),
+    index('idx_trigger_rule_deleted_date').on(table.deletedDate),
+  ],
+);

@@ -1,0 +1,61 @@
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
+import { inject } from 'vitest';
+import { type Db, openDatabase } from './open.ts';
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    postgresUrl: string;
+    templateDatabase: string;
+  }
+}
+
+export interface TestDb extends AsyncDisposable {
+  readonly db: Db;
+  readonly url: string;
+}
+
+async function administer(statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: inject('postgresUrl') });
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
+
+/** A database of its own for one test, cloned from the migrated template; dropped when it is disposed of. */
+export async function testDb(): Promise<TestDb> {
+  const name = `test_${randomUUID().replaceAll('-', '')}`;
+  await administer(`create database ${name} template ${inject('templateDatabase')} strategy file_copy`);
+  const url = new URL(inject('postgresUrl'));
+  url.pathname = `/${name}`;
+  const database = openDatabase({
+    url: url.href,
+    applicationName: 'test',
+    maxConnections: 24,
+    onError: () => undefined, // a test that kills its connections means to
+  });
+  return {
+    db: database.db,
+    url: url.href,
+    [Symbol.asyncDispose]: async () => {
+      await database.close();
+      await administer(`drop database ${name} with (force)`);
+    },
+  };
+}
+
+/**
+ * Lets product time of this database run ahead of the clock: app_now() becomes now() plus an offset. Only test and demo
+ * databases have it; the migrations define app_now() as plainly now().
+ */
+export async function moveProductTime(db: Db, seconds: number): Promise<void> {
+  await db.$client.query(`
+    create table if not exists product_time_offset (id smallint primary key default 1, ahead interval not null default '0');
+    insert into product_time_offset default values on conflict do nothing;
+    create or replace function app_now() returns timestamptz language sql stable parallel safe as
+      $$ select now() + (select ahead from product_time_offset) $$`);
+  await db.$client.query('update product_time_offset set ahead = ahead + make_interval(secs => $1)', [seconds]);
+}
