@@ -1,0 +1,124 @@
+import { errorText } from '@dueline/kernel';
+import { failureText, outcomeOfFailure } from './network-failure.ts';
+import { type LineAnswer, type LineOutcome, outcomeOfAnswer, shortDetail } from './outcome.ts';
+
+/** One attempt. `body` is sent byte for byte as it was stored (UTF-8), so that a retry is the identical request. */
+export interface LineRequest {
+  readonly channelAccessToken: string;
+  /** The stored X-Line-Retry-Key of this send; the same for every attempt. */
+  readonly retryKey: string;
+  /** Exact JSON text. */
+  readonly body: string;
+}
+
+/**
+ * Sends one attempt and says what it proves. Never throws and never retries: when and whether to try again is decided
+ * where the attempt is recorded. An aborted `signal` ends the attempt as `ambiguous`, or `not_reached` if it had not begun.
+ */
+export interface LineClient {
+  push(request: LineRequest, signal?: AbortSignal): Promise<LineOutcome>;
+  multicast(request: LineRequest, signal?: AbortSignal): Promise<LineOutcome>;
+  broadcast(request: LineRequest, signal?: AbortSignal): Promise<LineOutcome>;
+  /** Ends the attempts in flight (as `ambiguous`); later ones are `not_reached`. */
+  close(): void;
+}
+
+const SEND_TIMEOUT_MS = 15_000;
+
+/**
+ * A client for the sends of the LINE Messaging API, with keep-alive connections and without redirects.
+ *
+ * @param options.baseUrl Only its origin is used, as in LINE's own SDK.
+ * @param options.attemptTimeoutMs Longest time for one whole attempt, body included, in milliseconds (15,000).
+ */
+export function createLineClient({
+  baseUrl,
+  attemptTimeoutMs = SEND_TIMEOUT_MS,
+}: {
+  baseUrl: string;
+  attemptTimeoutMs?: number;
+}): LineClient {
+  const inFlight = new Set<AbortController>();
+  let closed = false;
+
+  const sendTo = (path: string) => {
+    const url = new URL(path, baseUrl);
+    return async (request: LineRequest, signal?: AbortSignal): Promise<LineOutcome> => {
+      if (closed) return { kind: 'not_reached', detail: 'client is closed' };
+      if (signal?.aborted) return { kind: 'not_reached', detail: 'aborted before the attempt' };
+      const attempt = new AbortController();
+      const abort = (why: string) => attempt.abort(new Error(why));
+      const timer = setTimeout(() => abort(`no whole answer within ${attemptTimeoutMs} ms`), attemptTimeoutMs);
+      const onAbort = () => abort('aborted');
+      signal?.addEventListener('abort', onAbort, { once: true });
+      inFlight.add(attempt);
+      try {
+        return withoutToken(await sendOnce(url, request, attempt.signal), request.channelAccessToken);
+      } finally {
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', onAbort);
+        inFlight.delete(attempt);
+      }
+    };
+  };
+
+  return {
+    push: sendTo('/v2/bot/message/push'),
+    multicast: sendTo('/v2/bot/message/multicast'),
+    broadcast: sendTo('/v2/bot/message/broadcast'),
+    close() {
+      closed = true;
+      for (const attempt of inFlight) attempt.abort(new Error('client is closed'));
+    },
+  };
+}
+
+async function sendOnce(url: URL, request: LineRequest, signal: AbortSignal): Promise<LineOutcome> {
+  let httpRequest: Request;
+  try {
+    httpRequest = new Request(url, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${request.channelAccessToken}`,
+        'content-type': 'application/json',
+        'x-line-retry-key': request.retryKey,
+      },
+      body: request.body,
+      redirect: 'error',
+      signal,
+    });
+  } catch (error) {
+    // The message of an invalid header may quote the header, that is the token.
+    return {
+      kind: 'not_reached',
+      detail: `invalid token or retry key: ${error instanceof Error ? error.name : 'error'}`,
+    };
+  }
+  let response: Response;
+  try {
+    response = await fetch(httpRequest);
+  } catch (error) {
+    if (signal.aborted) return { kind: 'ambiguous', detail: shortDetail(abortText(signal)) };
+    return outcomeOfFailure(error);
+  }
+  return outcomeOfAnswer(await readAnswer(response, signal));
+}
+
+async function readAnswer(response: Response, signal: AbortSignal): Promise<LineAnswer> {
+  const { status, headers } = response;
+  try {
+    return { status, headers, text: await response.text() };
+  } catch (error) {
+    return { status, headers, text: undefined, cutOff: signal.aborted ? abortText(signal) : failureText(error) };
+  }
+}
+
+function abortText(signal: AbortSignal): string {
+  return signal.reason instanceof Error ? signal.reason.message : errorText(signal.reason);
+}
+
+/** A proxy that quotes the request in its error text must not bring the token into our rows. */
+function withoutToken(outcome: LineOutcome, token: string): LineOutcome {
+  if (!('detail' in outcome) || token === '' || !outcome.detail.includes(token)) return outcome;
+  return { ...outcome, detail: outcome.detail.replaceAll(token, '[token]') };
+}
