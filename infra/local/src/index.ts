@@ -1,0 +1,5 @@
+export { LocalServicesError } from './errors.ts';
+export { freePort } from './ports.ts';
+export { type ProvideOptions, provideServices, type Services } from './provide.ts';
+export { sweepStale } from './sweep.ts';
+export type { ServiceUrls } from './urls.ts';

@@ -1,0 +1,84 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join, resolve, sep } from 'node:path';
+import { sleep } from '@dueline/kernel';
+import { endComposeProject } from './compose.ts';
+import { groupMembers, hasProc, isZombie, mayBeAlive, readStat, signal, thisMachine, workingFolder } from './proc.ts';
+import { PATIENCE_MS } from './processes.ts';
+import { type RecordedServer, type RunRecord, readRecord, runsFolder } from './record.ts';
+import { removeRun } from './run.ts';
+
+/**
+ * Ends what killed runs left behind and removes their data. Returns one line for each thing it ended, or could not judge.
+ *
+ * A process is ended only when its pid, its start time and its working folder are the recorded ones and the process that
+ * started it is gone, so live runs and strangers are safe. Any number of sweeps may run at once.
+ */
+export async function sweepStale(stateFolder: string): Promise<string[]> {
+  const lines = await Promise.all(staleRuns(stateFolder).map(sweepRun));
+  return lines.flat();
+}
+
+/** A run whose starter is gone. */
+export interface StaleRun {
+  runFolder: string;
+  record: RunRecord;
+}
+
+export function staleRuns(stateFolder: string): StaleRun[] {
+  const folder = runsFolder(resolve(stateFolder));
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder)
+    .filter((id) => !id.startsWith('.'))
+    .flatMap((id) => {
+      const runFolder = join(folder, id);
+      const record = readRecord(runFolder);
+      return record && isStale(record) ? [{ runFolder, record }] : [];
+    });
+}
+
+function isStale({ machine, starter }: RunRecord): boolean {
+  const here = thisMachine();
+  if (machine && here) {
+    if (machine.bootId !== here.bootId) return true; // the restart ended everything
+    if (machine.pidNamespace !== here.pidNamespace) return false; // another container: its pids mean nothing here
+  }
+  if (!mayBeAlive(starter.pid)) return true;
+  const stat = readStat(starter.pid);
+  return stat !== undefined && (isZombie(stat) || (starter.startTime !== null && stat.startTime !== starter.startTime));
+}
+
+async function sweepRun({ runFolder, record }: StaleRun): Promise<string[]> {
+  if (record.composeProject !== null) await endComposeProject(record.composeProject);
+  const ended: string[] = [];
+  for (const server of record.servers) {
+    if (!mayBeAlive(-server.pid)) continue;
+    if (!hasProc() || server.startTime === null) {
+      return [
+        ...ended,
+        `cannot tell whether process ${server.pid} is the ${server.name} of a killed run: /proc is not mounted`,
+      ];
+    }
+    if (!isOurs(server, record)) continue;
+    await endGroup(server);
+    ended.push(`${server.name} (process ${server.pid})`);
+  }
+  removeRun(runFolder, record.folder);
+  return record.composeProject === null ? ended : [...ended, `the containers of ${record.composeProject}`];
+}
+
+function isOurs({ pid, startTime }: RecordedServer, { machine, folder }: RunRecord): boolean {
+  const here = thisMachine();
+  if (machine?.bootId !== here?.bootId) return false;
+  const stat = readStat(pid);
+  const worksIn = workingFolder(pid);
+  return stat !== undefined && stat.startTime === startTime && worksIn?.startsWith(folder + sep);
+}
+
+async function endGroup({ pid, endSignal }: RecordedServer): Promise<void> {
+  signal(endSignal === 'SIGKILL' ? -pid : pid, endSignal);
+  const deadline = performance.now() + PATIENCE_MS;
+  while (groupMembers(pid).length > 0) {
+    if (performance.now() > deadline) signal(-pid, 'SIGKILL');
+    await sleep(20);
+  }
+}
