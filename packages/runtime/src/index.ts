@@ -1,0 +1,14 @@
+export { baseConfig, ConfigError, configOrExit, parseConfig } from './config.ts';
+export { type ConfigRow, describeConfig } from './config-describe.ts';
+export { seconds, testOnly, type VariableMeta, variable } from './config-fields.ts';
+export { type DescribedError, describeError, safeErrorText } from './describe-error.ts';
+export { createDueAlarm, type DueAlarm, type DueAlarmOptions } from './due-alarm.ts';
+export { type EveryOptions, every, type Repeating } from './every.ts';
+export { type HealthCheck, type HealthServer, type HealthServerOptions, startHealthServer } from './health.ts';
+export { createLog, type Log, type LogOptions } from './log.ts';
+export { createMetrics, type Metrics } from './metrics.ts';
+export { redactText } from './redact.ts';
+export { runService, type ServiceOptions } from './service.ts';
+export { currentTraceparent, type SpanOptions, withSpan } from './spans.ts';
+export type { OnStop } from './stop-steps.ts';
+export { startTracing, type TracingOptions } from './tracing.ts';

@@ -1,0 +1,71 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { within } from './within.ts';
+
+type MetricOptions<Label extends string> = {
+  readonly name: `dueline_${string}`;
+  readonly help: string;
+  readonly labels?: readonly Label[];
+};
+
+/** The metrics of one process. Names are `dueline_*` in base units; labels have few values, never an id of a user or rule. */
+export type Metrics = {
+  counter<Label extends string = never>(options: MetricOptions<Label>): Counter<Label>;
+  /** `buckets` in the unit of the name, ascending. */
+  histogram<Label extends string = never>(
+    options: MetricOptions<Label> & { readonly buckets: readonly number[] },
+  ): Histogram<Label>;
+  /**
+   * `collect` runs at each scrape and sets the value. When it throws or takes more than a second the gauge is left out
+   * of that scrape and counted in `dueline_metric_collect_errors_total`; the other metrics are served.
+   */
+  gauge<Label extends string = never>(
+    options: MetricOptions<Label> & { readonly collect?: (gauge: Gauge<Label>) => void | Promise<void> },
+  ): Gauge<Label>;
+  /** All metrics in the Prometheus text format. */
+  text(): Promise<string>;
+  readonly contentType: string;
+};
+
+const COLLECT_TIMEOUT_MS = 1_000;
+
+/** A registry of its own with the default metrics of Node; every series carries the label `service`. */
+export function createMetrics({ service }: { service: string }): Metrics {
+  const registry = new Registry();
+  registry.setDefaultLabels({ service });
+  collectDefaultMetrics({ register: registry });
+  const collectErrors = new Counter({
+    name: 'dueline_metric_collect_errors_total',
+    help: 'Gauges that could not be read for a scrape.',
+    labelNames: ['metric'],
+    registers: [registry],
+  });
+
+  const base = <Label extends string>({ name, help, labels = [] }: MetricOptions<Label>) => ({
+    name,
+    help,
+    labelNames: labels,
+    registers: [registry],
+  });
+
+  return {
+    counter: (options) => new Counter(base(options)),
+    histogram: (options) => new Histogram({ ...base(options), buckets: [...options.buckets] }),
+    gauge({ collect, ...options }) {
+      if (collect === undefined) return new Gauge(base(options));
+      return new Gauge({
+        ...base(options),
+        async collect() {
+          try {
+            await within(COLLECT_TIMEOUT_MS, Promise.resolve(collect(this)));
+          } catch {
+            collectErrors.inc({ metric: options.name });
+            this.reset();
+            if ((options.labels ?? []).length === 0) this.remove();
+          }
+        },
+      });
+    },
+    text: () => registry.metrics(),
+    contentType: registry.contentType,
+  };
+}
