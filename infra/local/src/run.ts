@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import { type Account, serverAccount } from './account.ts';
 import { LocalServicesError } from './errors.ts';
 import { readStat, signal, thisMachine } from './proc.ts';
@@ -78,15 +78,17 @@ export function registerRun(
   { account, composeProject }: { account: Account | undefined; composeProject: string | null },
 ): { runFolder: string; record: RunRecord } {
   const id = `${process.pid}-${randomBytes(4).toString('hex')}`;
-  const own = join(runsFolder(resolve(stateFolder)), id);
+  mkdirSync(stateFolder, { recursive: true });
+  const home = realpathSync(stateFolder); // the sweep compares with what the kernel says, which knows no links
+  const own = join(runsFolder(home), id);
   const record: RunRecord = {
     machine: thisMachine() ?? null,
     starter: { pid: process.pid, startTime: readStat(process.pid)?.startTime ?? null },
-    folder: suitsServers(dirname(own), account) ? own : mkdtempSync(join(temporaryFolder(account), 'dueline-')),
+    folder: suitsServers(dirname(own), account) ? own : mkdtempSync(join(realpathSync(temporaryFolder(account)), 'dueline-')),
     composeProject,
     servers: [],
   };
-  const runFolder = createRunFolder({ stateFolder: resolve(stateFolder), id, record });
+  const runFolder = createRunFolder({ stateFolder: home, id, record });
   // Whatever the umask is, the servers' account must get through to the folders below, which are its own.
   if (account) chmodSync(record.folder, 0o755);
   return { runFolder, record };

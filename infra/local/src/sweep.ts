@@ -69,9 +69,8 @@ async function sweepRun({ runFolder, record }: StaleRun): Promise<string[]> {
 function isOurs({ pid, startTime }: RecordedServer, { machine, folder }: RunRecord): boolean {
   const here = thisMachine();
   if (machine?.bootId !== here?.bootId) return false;
-  const stat = readStat(pid);
-  const worksIn = workingFolder(pid);
-  return stat !== undefined && stat.startTime === startTime && worksIn?.startsWith(folder + sep);
+  const worksInside = workingFolder(pid)?.startsWith(folder + sep) ?? false;
+  return worksInside && readStat(pid)?.startTime === startTime;
 }
 
 async function endGroup({ pid, endSignal }: RecordedServer): Promise<void> {
