@@ -1,0 +1,178 @@
+import { EXCHANGES, type Queue } from '@dueline/contracts';
+import { fullJitterMs, sleep } from '@dueline/kernel';
+import type { ChannelModel, ConfirmChannel, ConsumeMessage, Options } from 'amqplib';
+import { encode, MAX_BODY_BYTES } from './codec.ts';
+import type { Link } from './link.ts';
+import { createSendWindow, type SendWindow } from './send-window.ts';
+import { RETRY_EXCHANGE } from './topology.ts';
+import { markFailed, startPublishSpan } from './tracing.ts';
+import type { Emit, Log, OutgoingMessage, PublishResult } from './types.ts';
+import { aborted, BACKOFF, errorFields, STABLE_MS, within } from './waiting.ts';
+
+const CLOSE_TIMEOUT_MS = 2_000;
+
+export interface PublisherOptions {
+  readonly link: Link;
+  readonly appId: string;
+  readonly timeoutMs: number;
+  readonly log: Log;
+  readonly emit: Emit;
+  readonly changed: () => void;
+}
+
+export interface Publisher {
+  publish<Data>(queue: Queue<Data>, messages: readonly OutgoingMessage<Data>[]): Promise<PublishResult[]>;
+  /** Puts a delivery, byte for byte, into the retry tier that brings it back to `queue`. */
+  defer(queue: Queue<unknown>, delivery: ConsumeMessage): Promise<PublishResult>;
+  isReady(): boolean;
+  /** Publishes that have not settled yet. */
+  inFlight(): number;
+  /** From now on everything answers `not_connected`; waits for the confirms that are under way. */
+  flush(ms: number): Promise<void>;
+  closeChannel(): Promise<void>;
+}
+
+interface Body {
+  readonly exchange: string;
+  readonly routingKey: string;
+  readonly id: string;
+  readonly content: Buffer;
+  readonly properties: Options.Publish;
+}
+
+export function createPublisher(options: PublisherOptions): Publisher {
+  const { link, appId, log } = options;
+  const active = new Set<Promise<unknown>>();
+  let window: SendWindow | undefined;
+  let closing = false;
+
+  const setWindow = (value: SendWindow | undefined) => {
+    window = value;
+    options.changed();
+  };
+  const onBlocked = () => window?.refuseWaiting('blocked');
+  link.onConnection((connection, gone) => {
+    connection.on('blocked', onBlocked);
+    void keepChannel(connection, { gone, log, setWindow });
+  });
+
+  const send = async (bodies: readonly Body[]): Promise<PublishResult[]> => {
+    const batch = sendAll(bodies);
+    active.add(batch);
+    try {
+      return await batch;
+    } finally {
+      active.delete(batch);
+    }
+  };
+
+  const sendAll = async (bodies: readonly Body[]): Promise<PublishResult[]> => {
+    const timeUp = new AbortController();
+    const timer = setTimeout(() => timeUp.abort(), options.timeoutMs);
+    try {
+      return await Promise.all(
+        bodies.map((body): PublishResult | Promise<PublishResult> => {
+          if (body.content.length > MAX_BODY_BYTES) return { ok: false, reason: 'too_large' };
+          if (window === undefined || closing) return { ok: false, reason: 'not_connected' };
+          if (link.isBlocked()) return { ok: false, reason: 'blocked' };
+          return window.send(body, timeUp.signal);
+        }),
+      );
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+
+  return {
+    publish: (queue, messages) => publishTraced(queue, messages, { appId, emit: options.emit, send }),
+    defer: async (queue, { content, properties }) => {
+      const kept = typeof properties.headers?.traceparent === 'string' ? properties.headers.traceparent : null;
+      const headers = kept === null ? {} : { traceparent: kept };
+      const id = typeof properties.messageId === 'string' ? properties.messageId : crypto.randomUUID();
+      const copied = { ...commonProperties(queue, id, appId), type: properties.type ?? queue.name, headers };
+      const [result] = await send([
+        { exchange: RETRY_EXCHANGE, routingKey: queue.name, id, content, properties: copied },
+      ]);
+      return result ?? { ok: false, reason: 'not_connected' };
+    },
+    isReady: () => window !== undefined && !closing,
+    inFlight: () => active.size,
+    flush: async (ms) => {
+      closing = true;
+      await within(ms, Promise.allSettled(active), log);
+    },
+    closeChannel: async () => {
+      if (window !== undefined) await within(CLOSE_TIMEOUT_MS, window.close(), log);
+    },
+  };
+}
+
+const commonProperties = (queue: Queue<unknown>, id: string, appId: string): Options.Publish => ({
+  messageId: id,
+  type: `${queue.name}.v${queue.version}`,
+  contentType: 'application/json',
+  appId,
+  timestamp: Math.floor(Date.now() / 1_000),
+  persistent: true,
+  mandatory: true,
+});
+
+async function publishTraced<Data>(
+  queue: Queue<Data>,
+  messages: readonly OutgoingMessage<Data>[],
+  { appId, emit, send }: { appId: string; emit: Emit; send: (bodies: readonly Body[]) => Promise<PublishResult[]> },
+): Promise<PublishResult[]> {
+  const traced = messages.map((message) => {
+    const { id, content } = encode(queue, message, appId);
+    const { span, headers } = startPublishSpan(queue.name, message.traceparent);
+    const properties = { ...commonProperties(queue, id, appId), headers };
+    return { span, body: { exchange: queue.exchange, routingKey: queue.name, id, content, properties } };
+  });
+  const results = await send(traced.map(({ body }) => body));
+  for (const [at, result] of results.entries()) {
+    const span = traced[at]?.span;
+    if (span !== undefined && !result.ok) markFailed(span, result.reason);
+    span?.end();
+    emit({ type: 'published', queue: queue.name, result: result.ok ? 'ok' : result.reason });
+  }
+  return results;
+}
+
+interface ChannelCare {
+  readonly gone: AbortSignal;
+  readonly log: Log;
+  readonly setWindow: (window: SendWindow | undefined) => void;
+}
+
+/** Keeps one confirm channel open for as long as the connection lives. */
+async function keepChannel(connection: ChannelModel, { gone, log, setWindow }: ChannelCare): Promise<void> {
+  for (let failures = 0; !gone.aborted; ) {
+    const startedAt = performance.now();
+    try {
+      const { channel, lost } = await openChannel(connection, log);
+      setWindow(createSendWindow(channel, lost));
+      await aborted(lost);
+      if (!gone.aborted) log.warn({}, 'publish channel lost');
+    } catch (error) {
+      if (failures === 0 && !gone.aborted) log.error(errorFields(error), 'no channel to publish on');
+    }
+    setWindow(undefined);
+    failures = performance.now() - startedAt > STABLE_MS ? 0 : failures + 1;
+    await sleep(fullJitterMs(failures, BACKOFF), gone);
+  }
+}
+
+async function openChannel(
+  connection: ChannelModel,
+  log: Log,
+): Promise<{ channel: ConfirmChannel; lost: AbortSignal }> {
+  const channel = await connection.createConfirmChannel();
+  const lost = new AbortController();
+  // Before amqplib's own listener, which fails the open confirms: they must see that the channel is what went away.
+  channel.prependListener('close', () => lost.abort());
+  channel.on('error', (error) => log.error(errorFields(error), 'publish channel failed'));
+  channel.on('handler-error', (error) => log.error(errorFields(error), 'publish listener threw'));
+  // A publish to an exchange that does not exist closes the channel under everybody's feet.
+  for (const exchange of [EXCHANGES.commands, EXCHANGES.events, RETRY_EXCHANGE]) await channel.checkExchange(exchange);
+  return { channel, lost: lost.signal };
+}

@@ -1,0 +1,110 @@
+import type { ConfirmChannel, Options } from 'amqplib';
+import type { PublishFailure, PublishResult } from './types.ts';
+
+/** Unconfirmed messages per channel; the rest waits in the process, within its time limit. */
+export const MAX_UNCONFIRMED = 500;
+
+export interface Sendable {
+  readonly exchange: string;
+  readonly routingKey: string;
+  /** Equal to the message id, by which the broker's returns are matched. */
+  readonly id: string;
+  readonly content: Buffer;
+  readonly properties: Options.Publish;
+}
+
+/** One confirm channel, used up to its limits. */
+export interface SendWindow {
+  /** Settles with the broker's answer, with `timeout` when the signal aborts, or when the channel is lost. */
+  send(message: Sendable, timeUp: AbortSignal): Promise<PublishResult>;
+  /** Gives up what was not sent yet. */
+  refuseWaiting(reason: PublishFailure): void;
+  close(): Promise<void>;
+}
+
+interface Entry {
+  readonly message: Sendable;
+  readonly settle: (result: PublishResult) => void;
+  settled: boolean;
+  returned: boolean;
+}
+
+export function createSendWindow(channel: ConfirmChannel, lost: AbortSignal): SendWindow {
+  let waiting: Entry[] = [];
+  // A message whose time is over keeps its place until the broker answers: the limit is about what the broker holds.
+  const unconfirmed = new Map<string, Entry>();
+  let bufferFull = false;
+
+  const refuseWaiting = (reason: PublishFailure) => {
+    const refused = waiting;
+    waiting = [];
+    for (const entry of refused) entry.settle({ ok: false, reason });
+  };
+
+  const confirmed = (entry: Entry, failed: boolean) => {
+    unconfirmed.delete(entry.message.id);
+    if (failed) entry.settle({ ok: false, reason: lost.aborted ? 'channel_closed' : 'nacked' });
+    else entry.settle(entry.returned ? { ok: false, reason: 'unroutable' } : { ok: true });
+    pump();
+  };
+
+  const transmit = (entry: Entry) => {
+    const { exchange, routingKey, content, properties, id } = entry.message;
+    unconfirmed.set(id, entry);
+    const onConfirm = (error: unknown) => confirmed(entry, error !== null);
+    try {
+      bufferFull = !channel.publish(exchange, routingKey, content, properties, onConfirm);
+    } catch {
+      // amqplib throws instead of calling back when the channel has just been closed: the message was never sent
+      unconfirmed.delete(id);
+      entry.settle({ ok: false, reason: 'not_connected' });
+    }
+  };
+
+  const pump = () => {
+    while (!lost.aborted && !bufferFull && unconfirmed.size < MAX_UNCONFIRMED) {
+      const entry = waiting.shift();
+      if (entry === undefined) return;
+      if (!entry.settled) transmit(entry);
+    }
+  };
+
+  channel.on('drain', () => {
+    bufferFull = false;
+    pump();
+  });
+  channel.on('return', ({ properties }) => {
+    const entry = unconfirmed.get(String(properties.messageId));
+    if (entry !== undefined) entry.returned = true;
+  });
+  channel.on('close', () => refuseWaiting('not_connected'));
+
+  return {
+    send: (message, timeUp) => {
+      const { promise, resolve } = Promise.withResolvers<PublishResult>();
+      const entry = createEntry(message, timeUp, resolve);
+      waiting.push(entry);
+      pump();
+      return promise;
+    },
+    refuseWaiting,
+    close: () => channel.close(),
+  };
+}
+
+function createEntry(message: Sendable, timeUp: AbortSignal, resolve: (result: PublishResult) => void): Entry {
+  const onTimeUp = () => entry.settle({ ok: false, reason: 'timeout' });
+  const entry: Entry = {
+    message,
+    settled: false,
+    returned: false,
+    settle: (result) => {
+      if (entry.settled) return;
+      entry.settled = true;
+      timeUp.removeEventListener('abort', onTimeUp);
+      resolve(result);
+    },
+  };
+  timeUp.addEventListener('abort', onTimeUp, { once: true });
+  return entry;
+}
