@@ -1,3 +1,4 @@
+export { type Check, type DiagnoseOptions, type Diagnosis, diagnose } from './doctor.ts';
 export { LocalServicesError } from './errors.ts';
 export { freePort } from './ports.ts';
 export { type ProvideOptions, provideServices, type Services } from './provide.ts';

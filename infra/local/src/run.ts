@@ -84,7 +84,9 @@ export function registerRun(
   const record: RunRecord = {
     machine: thisMachine() ?? null,
     starter: { pid: process.pid, startTime: readStat(process.pid)?.startTime ?? null },
-    folder: suitsServers(dirname(own), account) ? own : mkdtempSync(join(realpathSync(temporaryFolder(account)), 'dueline-')),
+    folder: suitsServers(dirname(own), account)
+      ? own
+      : mkdtempSync(join(realpathSync(temporaryFolder(account)), 'dueline-')),
     composeProject,
     servers: [],
   };
