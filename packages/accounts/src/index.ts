@@ -1,0 +1,3 @@
+export { getChannelAccessToken, loadChannelIds } from './channel.ts';
+export { createLineOa, createOrganization } from './create.ts';
+export { openSecret, sealSecret } from './secrets.ts';

@@ -1,0 +1,76 @@
+import type { TenantTicket } from '@dueline/contracts';
+import { type Db, sql, ticketRows } from '@dueline/db';
+import { RETRY_KEY_HOURS } from './state.ts';
+
+type TicketRow = { id: string; fence: string; organization_id: string; line_oa_id: string };
+
+/** Longest wait between two announcements of a row that nobody took, in seconds. */
+const MAX_ANNOUNCE_SECONDS = 600;
+
+/**
+ * Tickets for rows that are due and unannounced, or announced `againAfterSeconds` · 2^announcements ago (at most 10 minutes)
+ * and still planned. The fence does not move: a ticket that waits in a queue stays good.
+ */
+export async function announceDeliveries(
+  db: Db,
+  { limit, againAfterSeconds }: { limit: number; againAfterSeconds: number },
+): Promise<TenantTicket[]> {
+  const { rows } = await db.execute<TicketRow>(sql`
+    with due as materialized (
+      select id from delivery
+       where status = 'planned' and next_attempt_at <= app_now()
+         and (published_at is null
+              or published_at < clock_timestamp()
+                 - make_interval(secs => least(${MAX_ANNOUNCE_SECONDS}, ${againAfterSeconds} * power(2, least(announce_count, 20)))))
+       order by next_attempt_at, id limit ${limit}
+         for no key update skip locked
+    )
+    update delivery
+       set published_at = clock_timestamp(), announce_count = least(delivery.announce_count + 1, 100)
+      from due where delivery.id = due.id
+    returning delivery.id, delivery.fence, delivery.organization_id, delivery.line_oa_id`);
+  return rows.map((row) => ({
+    id: row.id,
+    fence: row.fence,
+    organizationId: row.organization_id,
+    lineOaId: row.line_oa_id,
+  }));
+}
+
+/** Marks rows whose ticket did not reach the broker as unannounced, so that the next sweep takes them. */
+export async function unpublishDeliveries(db: Db, tickets: readonly TenantTicket[]): Promise<void> {
+  if (tickets.length === 0) return;
+  await db.execute(sql`
+    update delivery set published_at = null
+      from ${ticketRows(tickets)}
+     where delivery.id = ticket.id and delivery.fence = ticket.fence and delivery.status = 'planned'`);
+}
+
+/**
+ * planned -> expired for clean rows past `deliver_until`, planned -> unknown for ambiguous rows 23 hours after their first
+ * attempt: nobody will be asked again, and which of the two it is, is never guessed. At most 500 rows a call.
+ */
+export async function closeOverdueDeliveries(db: Db): Promise<number> {
+  const { rowCount } = await db.execute(sql`
+    with late as materialized (
+      select id,
+             exists (select from delivery_attempt as attempt
+                      where attempt.delivery_id = delivery.id and attempt.retry_key = delivery.retry_key
+                        and (attempt.outcome is null or attempt.outcome = 'ambiguous')) as ambiguous,
+             first_attempt_at
+        from delivery
+       where status = 'planned' and next_attempt_at <= app_now()
+         and (deliver_until <= app_now() or first_attempt_at <= app_now() - make_interval(hours => ${RETRY_KEY_HOURS}))
+       order by id limit 500
+         for no key update skip locked
+    )
+    update delivery
+       set status = case when late.ambiguous then 'unknown' else 'expired' end,
+           fence = delivery.fence + 1,
+           reason_code = case when late.ambiguous then 'ambiguous' else 'too_late' end,
+           updated_date = clock_timestamp()
+      from late
+     where delivery.id = late.id
+       and (not late.ambiguous or late.first_attempt_at <= app_now() - make_interval(hours => ${RETRY_KEY_HOURS}))`);
+  return rowCount ?? 0;
+}

@@ -1,0 +1,40 @@
+import { createHash } from 'node:crypto';
+
+/** What a LINE request is, apart from its content. The same send has the same name over every attempt, worker and restart. */
+export interface LogicalSend {
+  readonly channelId: string;
+  readonly kind: 'campaign' | 'action' | 'event';
+  /** campaign id, scheduled_action id, or `<event id>:<rule id>` for an action that runs at once. */
+  readonly logicalId: string;
+  /** 1, and one more for each deliberate re-run. */
+  readonly epoch: number;
+  readonly endpoint: 'push' | 'multicast' | 'broadcast';
+  /** Chunk number, or message group when one action needs more than one request. */
+  readonly ordinal: number;
+  /** '' or the path of 0 and 1 by which a refused chunk was split. */
+  readonly splitPath: string;
+}
+
+/**
+ * The `X-Line-Retry-Key` of a send: UUIDv8 (RFC 9562) of the SHA-256 of its name. LINE accepts a key once in 24 hours, so a
+ * request that is repeated with it, by whomever, reaches people at most once.
+ *
+ * @throws Error when a field contains `/`, which would let two sends share a name.
+ */
+export function retryKey(send: LogicalSend): string {
+  const fields = [
+    'lrk1',
+    send.channelId,
+    send.kind,
+    send.logicalId,
+    send.epoch,
+    send.endpoint,
+    send.ordinal,
+    send.splitPath,
+  ];
+  if (fields.some((field) => String(field).includes('/'))) throw new Error('a field of a retry key contains a slash');
+  const bytes = createHash('sha256').update(fields.join('/')).digest().subarray(0, 16);
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x80;
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
+  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}

@@ -1,0 +1,111 @@
+import { createHash } from 'node:crypto';
+import type { Tenant, Ticket } from '@dueline/contracts';
+import { type Db, inTransaction, sql, ticketRows } from '@dueline/db';
+import { PermanentError } from '@dueline/kernel';
+import { RETRY_KEY_HOURS } from './state.ts';
+
+/** What the attempts of a retry key so far prove: `clean`, it reached nobody; `ambiguous`, it may have. */
+export type Verdict = 'clean' | 'ambiguous';
+
+/** A delivery that this process owns until `leaseSeconds` after the start; the attempt is written ahead. */
+export interface StartedDelivery extends Tenant, Ticket {
+  readonly attemptNo: number;
+  /** Of the attempts before this one. */
+  readonly verdict: Verdict;
+  readonly retryKey: string;
+  /** The exact bytes to send. */
+  readonly body: string;
+  readonly traceparent: string | null;
+}
+
+export interface Start {
+  /** Instance name and boot id of the process. */
+  readonly claimedBy: string;
+  /** How long the process may own the row, in seconds of process time: the attempt's deadline and a margin. */
+  readonly leaseSeconds: number;
+  /** An attempt without an outcome younger than this is waited for, in seconds of process time: a late accept must settle. */
+  readonly settleSeconds: number;
+}
+
+type StartedRow = {
+  id: string;
+  fence: string;
+  attempt_no: number;
+  ambiguous: boolean;
+  retry_key: string;
+  body: string;
+  body_sha256: string;
+  traceparent: string | null;
+};
+
+/**
+ * planned -> sending for the tenant's rows whose fence fits and that are due, with the attempt written ahead in the same
+ * transaction; the others (decided by another, not due, account paused, too late) are left out. A clean row is not started
+ * after `deliver_until`; an ambiguous one is, until 23 hours after its first attempt, because repeating the key is the only
+ * way to learn what became of it.
+ *
+ * @throws PermanentError when a stored body is not the one its hash was taken of: nothing of the call is started then.
+ */
+export async function startDeliveries(
+  db: Db,
+  tenant: Tenant,
+  { tickets, start }: { tickets: readonly Ticket[]; start: Start },
+): Promise<StartedDelivery[]> {
+  return inTransaction(db, async (tx) => {
+    const { rows } = await tx.execute<StartedRow>(sql`
+      with held as materialized (
+        select delivery.id, attempts.count, attempts.ambiguous
+          from delivery
+          join ${ticketRows(tickets)} on delivery.id = ticket.id and delivery.fence = ticket.fence
+          join line_oa as account on account.id = delivery.line_oa_id and account.status = 'active' and account.deleted_date is null
+         cross join lateral (
+           select count(*)::int as count,
+                  coalesce(bool_or(retry_key = delivery.retry_key and (outcome is null or outcome = 'ambiguous')), false) as ambiguous,
+                  coalesce(bool_or(outcome is null
+                    and started_at > clock_timestamp() - make_interval(secs => ${start.settleSeconds})), false) as unsettled
+             from delivery_attempt where delivery_id = delivery.id) as attempts
+         where delivery.status = 'planned'
+           and delivery.organization_id = ${tenant.organizationId} and delivery.line_oa_id = ${tenant.lineOaId}
+           and delivery.next_attempt_at <= app_now()
+           and not attempts.unsettled
+           and (attempts.ambiguous or delivery.deliver_until > app_now())
+           and (delivery.first_attempt_at is null
+                or app_now() < delivery.first_attempt_at + make_interval(hours => ${RETRY_KEY_HOURS}))
+         order by delivery.id
+           for no key update of delivery
+      ), started as (
+        update delivery
+           set status = 'sending',
+               fence = delivery.fence + 1,
+               claimed_by = ${start.claimedBy},
+               lease_until = clock_timestamp() + make_interval(secs => ${start.leaseSeconds}),
+               first_attempt_at = coalesce(delivery.first_attempt_at, app_now()),
+               updated_date = clock_timestamp()
+          from held
+         where delivery.id = held.id
+        returning delivery.*, held.count + 1 as attempt_no, held.ambiguous
+      ), written_ahead as (
+        insert into delivery_attempt (delivery_id, attempt_no, organization_id, line_oa_id, fence, claimed_by, retry_key)
+        select id, attempt_no, organization_id, line_oa_id, fence, claimed_by, retry_key from started
+      )
+      select id, fence, attempt_no, ambiguous, retry_key, body, body_sha256, traceparent from started order by id`);
+    return rows.map((row) => parseStarted(row, tenant));
+  });
+}
+
+function parseStarted(row: StartedRow, tenant: Tenant): StartedDelivery {
+  if (createHash('sha256').update(row.body).digest('hex') !== row.body_sha256) {
+    throw new PermanentError('stored body does not fit its hash', { context: { deliveryId: row.id } });
+  }
+  return {
+    organizationId: tenant.organizationId,
+    lineOaId: tenant.lineOaId,
+    id: row.id,
+    fence: row.fence,
+    attemptNo: row.attempt_no,
+    verdict: row.ambiguous ? 'ambiguous' : 'clean',
+    retryKey: row.retry_key,
+    body: row.body,
+    traceparent: row.traceparent,
+  };
+}

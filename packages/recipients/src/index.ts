@@ -1,0 +1,1 @@
+export { getLineUsers, type LineUser, type LineUserKey, lineUserKey } from './line-user.ts';

@@ -1,0 +1,50 @@
+import { column, sql, type Tx } from '@dueline/db';
+
+/** A person of one account, as conditions and decisions see them. */
+export interface LineUser {
+  readonly lineOaId: string;
+  readonly userId: string;
+  readonly isFollowing: boolean;
+  /** A Map, so that an attribute named `__proto__` is a key like any other. */
+  readonly attributes: ReadonlyMap<string, unknown>;
+}
+
+export interface LineUserKey {
+  readonly lineOaId: string;
+  readonly userId: string;
+}
+
+/** A person's key as one string, for maps. */
+export const lineUserKey = ({ lineOaId, userId }: LineUserKey): string => `${lineOaId}:${userId}`;
+
+/** The current state of these people, by {@link lineUserKey}; who does not exist is left out. Locks nothing. */
+export async function getLineUsers(tx: Tx, keys: readonly LineUserKey[]): Promise<ReadonlyMap<string, LineUser>> {
+  const { rows } = await tx.execute<{
+    line_oa_id: string;
+    user_id: string;
+    is_following: boolean;
+    attributes: Record<string, unknown>;
+  }>(sql`
+    select line_oa_id, user_id, is_following, attributes
+      from line_user
+      join (select distinct * from unnest(${column(
+        keys.map(({ lineOaId }) => lineOaId),
+        'bigint',
+      )},
+                                          ${column(
+                                            keys.map(({ userId }) => userId),
+                                            'text',
+                                          )}) as key (line_oa_id, user_id)) as wanted
+     using (line_oa_id, user_id)`);
+  return new Map(
+    rows.map((row) => {
+      const user: LineUser = {
+        lineOaId: row.line_oa_id,
+        userId: row.user_id,
+        isFollowing: row.is_following,
+        attributes: new Map(Object.entries(row.attributes)),
+      };
+      return [lineUserKey(user), user];
+    }),
+  );
+}

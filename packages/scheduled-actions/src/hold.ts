@@ -1,0 +1,74 @@
+import type {
+  ActionRequest,
+  ActionType,
+  AttributeChangedConfig,
+  SendMessageConfig,
+  Tenant,
+  Ticket,
+} from '@dueline/contracts';
+import { sql, type Tx, ticketRows } from '@dueline/db';
+
+/** A claimed row, locked by the transaction that decides it. */
+export interface HeldAction extends Tenant, Ticket {
+  readonly userId: string;
+  readonly triggerRuleId: string | null;
+  readonly ruleVersion: number | null;
+  readonly eventId: string | null;
+  readonly rootId: string | null;
+  readonly request: ActionRequest;
+  readonly sourceConfig: AttributeChangedConfig | null;
+  readonly retryCount: number;
+  readonly gen: number;
+  readonly traceparent: string | null;
+}
+
+type ActionRow = {
+  id: string;
+  fence: string;
+  organization_id: string;
+  line_oa_id: string;
+  user_id: string;
+  trigger_rule_id: string | null;
+  rule_version: number | null;
+  event_id: string | null;
+  root_id: string | null;
+  action_type: ActionType;
+  action_config: SendMessageConfig;
+  source_config: AttributeChangedConfig | null;
+  retry_count: number;
+  gen: number;
+  traceparent: string | null;
+};
+
+/**
+ * Locks the rows in `processing` whose fence still fits, in id order; the others were decided, taken back or changed and are
+ * left out. A second holder waits and then finds nothing, so a message that is delivered twice decides once.
+ */
+export async function holdActions(tx: Tx, tickets: readonly Ticket[]): Promise<HeldAction[]> {
+  const { rows } = await tx.execute<ActionRow>(sql`
+    select action.id, action.fence, organization_id, line_oa_id, user_id, trigger_rule_id, rule_version, event_id, root_id,
+           action_type, action_config, source_config, retry_count, gen, traceparent
+      from scheduled_action as action
+      join ${ticketRows(tickets)} on action.id = ticket.id and action.fence = ticket.fence
+     where action.status = 'processing'
+     order by action.id
+       for no key update of action`);
+  return rows.map(parseAction);
+}
+
+const parseAction = (row: ActionRow): HeldAction => ({
+  id: row.id,
+  fence: row.fence,
+  organizationId: row.organization_id,
+  lineOaId: row.line_oa_id,
+  userId: row.user_id,
+  triggerRuleId: row.trigger_rule_id,
+  ruleVersion: row.rule_version,
+  eventId: row.event_id,
+  rootId: row.root_id,
+  request: { actionType: row.action_type, actionConfig: row.action_config },
+  sourceConfig: row.source_config,
+  retryCount: row.retry_count,
+  gen: row.gen,
+  traceparent: row.traceparent,
+});

@@ -1,0 +1,15 @@
+export { type Claim, type ClaimProfile, claimBatch, releaseActions } from './claim.ts';
+export { type CancelReason, type Circumstances, cancelReason, decideAction } from './decide.ts';
+export { dueWithin } from './due.ts';
+export { type ActionOutcome, failedDecision, finishActions } from './finish.ts';
+export { type HeldAction, holdActions } from './hold.ts';
+export { recoverEarlierBoots, recoverStaleProcessing } from './reap.ts';
+export { type ActionToSchedule, scheduleMany } from './schedule.ts';
+export {
+  batchSize,
+  maxRetries,
+  SCHEDULED_ACTION_STATUSES,
+  type ScheduledActionStatus,
+  staleProcessingMinute,
+  TRANSITIONS,
+} from './state.ts';

@@ -1,0 +1,21 @@
+export const SCHEDULED_ACTION_STATUSES = ['pending', 'processing', 'done', 'failed', 'cancelled'] as const;
+export type ScheduledActionStatus = (typeof SCHEDULED_ACTION_STATUSES)[number];
+
+/**
+ * Every allowed move; each bumps the fence. A move to the same status is a change of owner or definition (an edit, a fact).
+ * The guard trigger of the table refuses everything else; a test compares the two.
+ */
+export const TRANSITIONS = {
+  pending: ['processing', 'pending', 'cancelled'],
+  processing: ['done', 'pending', 'failed', 'cancelled'],
+  done: [],
+  failed: ['pending'],
+  cancelled: ['pending'],
+} as const satisfies Record<ScheduledActionStatus, readonly ScheduledActionStatus[]>;
+
+/** Rows per claim. Source: the seeds' batchSize. */
+export const batchSize = 500;
+/** Failed decisions after which a row fails: one try and three retries. Source: the seeds' maxRetries. */
+export const maxRetries = 3;
+/** Minutes after which a claim without news is taken back: the lease. Source: the seeds' staleProcessingMinute. */
+export const staleProcessingMinute = 5;

@@ -1,0 +1,71 @@
+import {
+  ACTION_TYPES,
+  attributeChangedConfig,
+  FREQUENCIES,
+  SOURCE_TYPES,
+  sendMessageConfig,
+  type Tenant,
+} from '@dueline/contracts';
+import { type Db, inTenant, sql } from '@dueline/db';
+import { PermanentError } from '@dueline/kernel';
+import { z } from 'zod';
+import { describeIssue } from './rule.ts';
+
+const ruleDraft = z.strictObject({
+  name: z.string().min(1).max(200),
+  sourceType: z.enum(SOURCE_TYPES),
+  sourceConfig: attributeChangedConfig,
+  actionType: z.enum(ACTION_TYPES),
+  actionConfig: sendMessageConfig,
+  enabled: z.boolean().default(true),
+  frequency: z.enum(FREQUENCIES).default('once_per_hour'), // the seeds' default
+  cooldownSeconds: z.number().int().min(0).max(2_147_483_647).default(0),
+});
+
+/** A rule as a person writes it. */
+export type RuleDraft = z.input<typeof ruleDraft>;
+
+/**
+ * Creates a rule, live at once, and returns its id.
+ *
+ * @throws PermanentError whose message names the first wrong field as a JSON pointer and what is wrong with it.
+ */
+export async function createRule(db: Db, tenant: Tenant, draft: RuleDraft): Promise<string> {
+  const parsed = ruleDraft.safeParse(draft);
+  if (!parsed.success) throw new PermanentError(`rule is invalid at ${describeIssue('rule', parsed.error)}`);
+  const rule = parsed.data;
+  return inTenant(db, tenant, async (tx) => {
+    const { rows } = await tx.execute<{ id: string }>(sql`
+      insert into trigger_rule (organization_id, line_oa_id, name, source_type, source_config, action_type, action_config, enabled,
+                                frequency, cooldown_seconds)
+      values (${tenant.organizationId}, ${tenant.lineOaId}, ${rule.name}, ${rule.sourceType}, ${JSON.stringify(rule.sourceConfig)},
+              ${rule.actionType}, ${JSON.stringify(rule.actionConfig)}, ${rule.enabled}, ${rule.frequency}, ${rule.cooldownSeconds})
+      returning id`);
+    if (rows[0] === undefined) throw new Error('insert returned no row');
+    return rows[0].id;
+  });
+}
+
+/** Deletes a rule softly: it fires no more, and its waiting actions are cancelled when they come due. False: no such live rule. */
+export async function deleteRule(db: Db, tenant: Tenant, ruleId: string): Promise<boolean> {
+  return inTenant(db, tenant, async (tx) => {
+    const { rowCount } = await tx.execute(sql`
+      update trigger_rule set deleted_date = app_now(), updated_date = app_now(), version = version + 1
+       where id = ${ruleId} and deleted_date is null`);
+    return rowCount === 1;
+  });
+}
+
+/** Switches a rule on or off. A disabled rule's waiting actions are looked at when due. False: no such live rule. */
+export async function setRuleEnabled(
+  db: Db,
+  tenant: Tenant,
+  { ruleId, enabled }: { ruleId: string; enabled: boolean },
+): Promise<boolean> {
+  return inTenant(db, tenant, async (tx) => {
+    const { rowCount } = await tx.execute(sql`
+      update trigger_rule set enabled = ${enabled}, updated_date = app_now(), version = version + 1
+       where id = ${ruleId} and deleted_date is null`);
+    return rowCount === 1;
+  });
+}

@@ -1,0 +1,26 @@
+import type { ActionRequest, AttributeChangedConfig } from '@dueline/contracts';
+import type { TriggerRule } from './rule.ts';
+
+/** What a rule that fires leads to. Instants are for the database: only the delay is said, in whole seconds. */
+export type ActionPlan =
+  | { readonly kind: 'now'; readonly request: ActionRequest }
+  | {
+      readonly kind: 'later';
+      readonly request: ActionRequest;
+      readonly delaySeconds: number;
+      /** The source to re-evaluate when the action comes due; null when the rule did not ask for it. */
+      readonly sourceConfig: AttributeChangedConfig | null;
+    };
+
+/** The action of a rule: at once, or later when `actionConfig.delay` says so. Pure. */
+export function planAction({ actionType, actionConfig, sourceConfig }: TriggerRule): ActionPlan {
+  const { delay, ...immediate } = actionConfig;
+  const request: ActionRequest = { actionType, actionConfig: immediate };
+  if (delay === undefined) return { kind: 'now', request };
+  return {
+    kind: 'later',
+    request,
+    delaySeconds: delay.seconds,
+    sourceConfig: delay.reEvaluateConditions ? sourceConfig : null,
+  };
+}

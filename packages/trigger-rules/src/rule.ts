@@ -1,0 +1,58 @@
+import type { ActionRequest, AttributeChangedConfig, Frequency, SourceType, Tenant } from '@dueline/contracts';
+import { attributeChangedConfig, sendMessageConfig } from '@dueline/contracts';
+
+/** A rule as it was when it was read; configs have been checked against their schemas. */
+export interface TriggerRule extends Tenant, ActionRequest {
+  readonly id: string;
+  readonly version: number;
+  readonly sourceType: SourceType;
+  readonly sourceConfig: AttributeChangedConfig;
+  readonly frequency: Frequency;
+  readonly cooldownSeconds: number;
+}
+
+export type RuleRow = {
+  id: string;
+  organization_id: string;
+  line_oa_id: string;
+  version: number;
+  source_type: SourceType;
+  source_config: unknown;
+  action_type: ActionRequest['actionType'];
+  action_config: unknown;
+  frequency: Frequency;
+  cooldown_seconds: number;
+};
+
+/** A row that another service wrote past our authoring may break its schema: such a rule is `invalid`, and harms no other. */
+export type ReadRule = { kind: 'rule'; rule: TriggerRule } | { kind: 'invalid'; row: RuleRow; problem: string };
+
+export function parseRule(row: RuleRow): ReadRule {
+  const source = attributeChangedConfig.safeParse(row.source_config);
+  const action = sendMessageConfig.safeParse(row.action_config);
+  if (!source.success) return { kind: 'invalid', row, problem: describeIssue('sourceConfig', source.error) };
+  if (!action.success) return { kind: 'invalid', row, problem: describeIssue('actionConfig', action.error) };
+  return {
+    kind: 'rule',
+    rule: {
+      id: row.id,
+      organizationId: row.organization_id,
+      lineOaId: row.line_oa_id,
+      version: row.version,
+      sourceType: row.source_type,
+      sourceConfig: source.data,
+      actionType: row.action_type,
+      actionConfig: action.data,
+      frequency: row.frequency,
+      cooldownSeconds: row.cooldown_seconds,
+    },
+  };
+}
+
+type SchemaError = { issues: readonly { path: readonly PropertyKey[]; message: string }[] };
+
+/** The first problem, with a JSON pointer to the field. */
+export function describeIssue(root: string, { issues }: SchemaError): string {
+  const [issue] = issues;
+  return `/${[root, ...(issue?.path ?? [])].map(String).join('/')}: ${issue?.message ?? 'invalid'}`;
+}
