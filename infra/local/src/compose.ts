@@ -14,10 +14,10 @@ const UP_TIMEOUT_MS = 600_000;
 const composeFile = join(dirname(dirname(dirname(import.meta.dirname))), 'docker-compose.yml');
 
 /** True when a container engine answers and has the compose plugin. */
-export async function composeAnswers(): Promise<boolean> {
+export async function composeAnswers(env: NodeJS.ProcessEnv): Promise<boolean> {
   const answers = await Promise.allSettled([
-    run('docker', ['info', '--format', '{{.ServerVersion}}'], { timeout: 5_000 }),
-    run('docker', ['compose', 'version'], { timeout: 5_000 }),
+    run('docker', ['info', '--format', '{{.ServerVersion}}'], { timeout: 5_000, env }),
+    run('docker', ['compose', 'version'], { timeout: 5_000, env }),
   ]);
   return answers.every((answer) => answer.status === 'fulfilled');
 }
@@ -40,7 +40,7 @@ export async function startCompose({
   };
   const { runFolder, record } = registerRun(stateFolder, { account: undefined, composeProject: project });
   const stop = async () => {
-    await endComposeProject(project);
+    await endComposeProject(project, env);
     removeRun(runFolder, record.folder);
   };
   try {
@@ -68,8 +68,9 @@ export async function startCompose({
 }
 
 /** Removes the containers, their network and their data; fine when there are none. */
-export async function endComposeProject(project: string): Promise<void> {
+export async function endComposeProject(project: string, env?: NodeJS.ProcessEnv): Promise<void> {
   await run('docker', ['compose', '-p', project, '-f', composeFile, 'down', '--volumes', '--timeout', '2'], {
     timeout: 60_000,
+    ...(env && { env }),
   });
 }

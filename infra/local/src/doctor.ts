@@ -62,7 +62,7 @@ async function pnpmCheck(root: string): Promise<Check> {
 /** The three servers, each way to get them, and which of the ways a start would take. */
 async function serviceChecks(env: NodeJS.ProcessEnv): Promise<Check[]> {
   const binaries = findBinaries(env);
-  const hasCompose = await composeAnswers();
+  const hasCompose = await composeAnswers(env);
   const programs: Check[] = [
     hasCompose
       ? { name: 'docker compose', status: 'ok', detail: 'an engine answers' }

@@ -43,7 +43,7 @@ export async function provideServices(options: ProvideOptions): Promise<Services
   }
   for (const line of await sweepStale(options.stateFolder)) log(`left by a killed run: ${line}`);
   if (way === 'compose') return { source: 'compose', ...(await startCompose(options)) };
-  if (way === undefined && (await composeAnswers())) {
+  if (way === undefined && (await composeAnswers(env))) {
     try {
       return { source: 'compose', ...(await startCompose(options)) };
     } catch (error) {

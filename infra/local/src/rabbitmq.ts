@@ -75,6 +75,7 @@ const configuration = (plan: RabbitPlan): string =>
     'log.file = false',
     'disk_free_limit.absolute = 50MB',
     'vm_memory_high_watermark.absolute = 1GB',
+    'vm_memory_calculation_strategy = allocated', // the default reads /proc and fails where it is not mounted
     '',
   ].join('\n');
 

@@ -2,6 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join, resolve, sep } from 'node:path';
 import { sleep } from '@dueline/kernel';
 import { endComposeProject } from './compose.ts';
+import { messageOf } from './errors.ts';
 import { groupMembers, hasProc, isZombie, mayBeAlive, readStat, signal, thisMachine, workingFolder } from './proc.ts';
 import { PATIENCE_MS } from './processes.ts';
 import { type RecordedServer, type RunRecord, readRecord, runsFolder } from './record.ts';
@@ -48,14 +49,14 @@ function isStale({ machine, starter }: RunRecord): boolean {
 }
 
 async function sweepRun({ runFolder, record }: StaleRun): Promise<string[]> {
-  if (record.composeProject !== null) await endComposeProject(record.composeProject);
+  if (record.composeProject !== null) return sweepCompose({ runFolder, record }, record.composeProject);
   const ended: string[] = [];
   for (const server of record.servers) {
-    if (!mayBeAlive(-server.pid)) continue;
+    if (!hasMembers(server)) continue;
     if (!hasProc() || server.startTime === null) {
       return [
         ...ended,
-        `cannot tell whether process ${server.pid} is the ${server.name} of a killed run: /proc is not mounted`,
+        `cannot tell whether process ${server.pid} is the ${server.name} of a killed run: /proc is or was not mounted`,
       ];
     }
     if (!isOurs(server, record)) continue;
@@ -63,14 +64,27 @@ async function sweepRun({ runFolder, record }: StaleRun): Promise<string[]> {
     ended.push(`${server.name} (process ${server.pid})`);
   }
   removeRun(runFolder, record.folder);
-  return record.composeProject === null ? ended : [...ended, `the containers of ${record.composeProject}`];
+  return ended;
 }
 
+async function sweepCompose({ runFolder, record }: StaleRun, project: string): Promise<string[]> {
+  try {
+    await endComposeProject(project);
+  } catch (error) {
+    return [`the containers of ${project} could not be removed: ${messageOf(error)}`]; // no reason not to start new ones
+  }
+  removeRun(runFolder, record.folder);
+  return [`the containers of ${project}`];
+}
+
+const hasMembers = ({ pid }: RecordedServer): boolean => (hasProc() ? groupMembers(pid).length > 0 : mayBeAlive(-pid));
+
+/** The kernel gives no pid away while a group has it, so a group whose leader is gone is still the recorded one. */
 function isOurs({ pid, startTime }: RecordedServer, { machine, folder }: RunRecord): boolean {
-  const here = thisMachine();
-  if (machine?.bootId !== here?.bootId) return false;
-  const worksInside = workingFolder(pid)?.startsWith(folder + sep) ?? false;
-  return worksInside && readStat(pid)?.startTime === startTime;
+  if (machine?.bootId !== thisMachine()?.bootId) return false;
+  const leader = readStat(pid);
+  if (leader && leader.startTime !== startTime) return false;
+  return groupMembers(pid).some((member) => workingFolder(member)?.startsWith(folder + sep));
 }
 
 async function endGroup({ pid, endSignal }: RecordedServer): Promise<void> {
