@@ -58,13 +58,15 @@ export const baseConfig = z.object({
 type Env = Readonly<Record<string, string | undefined>>;
 
 /**
- * The values of `schema`, read from `env`. Variables that the schema does not name are ignored; an empty string counts
- * as not given. Unless DUELINE_ENV is `test`, limits that fields set for production hold (see `seconds`, `testOnly`).
+ * The values of `schema`, read from `env`. Variables that the schema does not name are ignored; an empty or blank string
+ * counts as not given. Unless DUELINE_ENV is `test`, limits that fields set for production hold (see `seconds`, `testOnly`).
  *
  * @throws ConfigError with all problems at once; it repeats no value, as some are secrets.
  */
 export function parseConfig<Schema extends z.ZodObject>(schema: Schema, env: Env): z.output<Schema> {
-  const given = Object.fromEntries(Object.keys(schema.shape).flatMap((name) => (env[name] ? [[name, env[name]]] : [])));
+  const given = Object.fromEntries(
+    Object.entries(env).filter(([name, value]) => name in schema.shape && value?.trim()),
+  );
   const parsed = schema.safeParse(given);
 
   const problems = new Map<string, string>();

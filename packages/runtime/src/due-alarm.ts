@@ -44,6 +44,8 @@ type Alarm = {
   /** Looks in a row that saw an overdue row; the wait for it doubles with each. */
   overdueLooks: number;
   timer: NodeJS.Timeout | undefined;
+  busy: boolean;
+  /** Ends when `busy` does. */
   turning: Promise<void> | undefined;
 };
 
@@ -71,6 +73,7 @@ export function createDueAlarm({ log, name = 'due alarm', ...given }: DueAlarmOp
     emptyRunAt: Number.NEGATIVE_INFINITY,
     overdueLooks: 0,
     timer: undefined,
+    busy: false,
     turning: undefined,
   };
 
@@ -88,24 +91,24 @@ export function createDueAlarm({ log, name = 'due alarm', ...given }: DueAlarmOp
   };
 }
 
-/** Does what is wanted now, one thing after the other, then sets the timer for what comes next. */
 function turn(alarm: Alarm): void {
-  if (alarm.turning !== undefined || alarm.stopped) return;
+  if (alarm.busy || alarm.stopped) return;
   clearTimeout(alarm.timer);
-  alarm.turning = work(alarm).finally(() => {
-    alarm.turning = undefined;
-    setTimer(alarm);
-  });
+  alarm.turning = work(alarm);
 }
 
+/** Does what is wanted now, one thing after the other, then sets the timer for what comes next. Never rejects. */
 async function work(alarm: Alarm): Promise<void> {
+  alarm.busy = true;
   while (!alarm.stopped) {
     const now = performance.now();
     noticeTime(alarm, now);
     if (alarm.runWanted && alarm.runs.openAt() <= now) await runOnce(alarm);
     else if (alarm.lookWanted && alarm.looks.openAt() <= now) await look(alarm);
-    else return;
+    else break;
   }
+  alarm.busy = false; // in the same step as the last question, or a wake between them would go unheard
+  setTimer(alarm);
 }
 
 function noticeTime(alarm: Alarm, now: number): void {
@@ -154,7 +157,7 @@ async function look(alarm: Alarm): Promise<void> {
   alarm.overdueLooks = plan.overdue ? alarm.overdueLooks + 1 : 0;
   alarm.times = plan.times;
   if (plan.overdue) {
-    const retryAt = Math.ceil(now + Math.min(readEveryMs, 2 ** Math.min(alarm.overdueLooks - 1, 20)));
+    const retryAt = now + Math.min(readEveryMs, 2 ** Math.min(alarm.overdueLooks - 1, 20));
     alarm.times = [...plan.times, retryAt].sort((a, b) => a - b);
   }
 }

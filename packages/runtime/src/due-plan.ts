@@ -26,6 +26,9 @@ export function planDueTimes({ askedAt, now, dueInMs, emptyRunAt }: DueAnswer): 
   const instants = dueInMs.map((ms) => askedAt + ms);
   const fresh = instants.filter((at) => at >= emptyRunAt - MARGIN_MS);
   // Never before now + 1: without that an answer of "due" and a run that finds nothing would chase each other.
-  const times = new Set(fresh.map((at) => Math.max(Math.ceil(at), Math.ceil(now + 1))));
-  return { times: [...times].sort((a, b) => a - b), overdue: fresh.length < instants.length };
+  const times = new Map<number, number>();
+  for (const at of fresh.map((instant) => Math.max(instant, now + 1)).sort((a, b) => a - b)) {
+    times.set(Math.floor(at), at); // the last of a millisecond serves the others too
+  }
+  return { times: [...times.values()], overdue: fresh.length < instants.length };
 }

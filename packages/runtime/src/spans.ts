@@ -31,8 +31,6 @@ export type SpanOptions = {
   readonly attributes?: Attributes;
 };
 
-const tracer = trace.getTracer('dueline');
-
 /** The active span as a W3C traceparent, to be stored or sent; undefined when nothing is traced. */
 export function currentTraceparent(): string | undefined {
   const carrier: { traceparent?: string } = {};
@@ -48,7 +46,8 @@ export async function withSpan<T>(
 ): Promise<T> {
   const around = parent === undefined ? context.active() : contextOf(parent);
   const options = { kind: KINDS[kind], attributes, links: links.flatMap(linkTo) };
-  return tracer.startActiveSpan(name, options, around, async (span) => {
+  // asked for each time: a tracer that is kept stays with the first provider for ever
+  return trace.getTracer('dueline').startActiveSpan(name, options, around, async (span) => {
     try {
       return await fn(span);
     } catch (error) {
