@@ -3,7 +3,7 @@ import type { Log } from './log.ts';
 const FIRST_WAIT_MS = 100;
 const LONGEST_WAIT_MS = 5_000;
 
-export type Attempt<T> = { readonly ok: true; readonly value: T } | { readonly ok: false };
+type Attempt<T> = { readonly ok: true; readonly value: T } | { readonly ok: false };
 
 export type RetryGate = {
   /** Runs `work`; a failure is logged when the one before succeeded, a success when the one before failed. Never throws. */
