@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
 import { MAX_BODY_BYTES } from '../src/index.ts';
-import { messageOf, operator, ordersQueue, setUp, TENANT, takeFrom } from './support.ts';
+import { createManagement } from '../src/management.ts';
+import { ordersQueue } from './queues.ts';
+import { messageOf, operator, setUp, TENANT, takeFrom } from './support.ts';
 
 const OK = { ok: true };
 
@@ -40,7 +42,10 @@ test('a message that reaches no queue is reported, the others of its time are co
   const { broker, vhost } = await setUp();
   const changes = { ...ordersQueue, name: 'changes' };
   const channel = await (await operator(vhost)).createChannel();
-  const [lost, kept] = await Promise.all([broker.publish(changes, [messageOf(1)]), broker.publish(ordersQueue, [messageOf(2)])]);
+  const [lost, kept] = await Promise.all([
+    broker.publish(changes, [messageOf(1)]),
+    broker.publish(ordersQueue, [messageOf(2)]),
+  ]);
   expect(lost).toEqual([{ ok: false, reason: 'unroutable' }]); // bound to the events exchange, sent to commands
   expect(kept).toEqual([OK]);
   await channel.unbindQueue('orders', 'dueline.commands', 'orders');
@@ -61,7 +66,6 @@ test('a body over 64 KiB is refused before it is sent, its neighbours are confir
 
 test('a full queue refuses messages instead of dropping them', async () => {
   const { broker, vhost } = await setUp();
-  const { createManagement } = await import('../src/management.ts');
   const management = createManagement(vhost);
   await management.put(['policies', management.vhost, 'full'], {
     pattern: '^orders$',

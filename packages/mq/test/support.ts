@@ -1,14 +1,19 @@
-import { type Queue, type Ticket, type Tickets, tickets } from '@dueline/contracts';
+import type { Ticket, Tickets } from '@dueline/contracts';
 import { type ChannelModel, connect, type GetMessage } from 'amqplib';
 import { onTestFinished } from 'vitest';
-import { type Broker, type BrokerEvent, connectBroker, type Log, type OutgoingMessage } from '../src/index.ts';
+import {
+  type Broker,
+  type BrokerEvent,
+  connectBroker,
+  DONE,
+  type Handler,
+  type IncomingMessage,
+  type Log,
+  type OutgoingMessage,
+} from '../src/index.ts';
 import { createManagement } from '../src/management.ts';
 import { type TestVhost, type TestVhostOptions, testVhost } from '../src/testing.ts';
-
-/** Two work queues of our own: the mechanism knows no product queue. */
-export const ordersQueue: Queue<Tickets> = { name: 'orders', exchange: 'dueline.commands', version: 1, data: tickets };
-export const changesQueue: Queue<Tickets> = { name: 'changes', exchange: 'dueline.events', version: 1, data: tickets };
-export const TEST_QUEUES = [ordersQueue, changesQueue];
+import { TEST_QUEUES } from './queues.ts';
 
 export const TENANT = { organizationId: '1', lineOaId: '2' };
 
@@ -20,6 +25,14 @@ export const messageOf = (id: number): OutgoingMessage<Tickets> => ({
 });
 
 export const idOf = ({ data }: { data: Tickets }): number => Number(data.tickets[0]?.id);
+
+/** A handler that notes what `pick` takes from each message. */
+export function collect<T>(into: T[], pick: (message: IncomingMessage<Tickets>) => T): Handler<Tickets> {
+  return async (message) => {
+    into.push(pick(message));
+    return DONE;
+  };
+}
 
 export interface LogLine {
   readonly level: keyof Log;
