@@ -1,6 +1,6 @@
 import { QUEUES, type Queue } from '@dueline/contracts';
 import { errorText, ServiceError, sleep } from '@dueline/kernel';
-import type { ChannelModel } from 'amqplib';
+import type { ChannelModel, ConsumeMessage } from 'amqplib';
 import { createConsumer, DEFAULT_GRACE_MS, type ManagedConsumer } from './consumer.ts';
 import { createLink } from './link.ts';
 import { createPublisher } from './publisher.ts';
@@ -65,11 +65,20 @@ export function connectBroker(options: BrokerOptions): Broker {
   ];
   const inHand = () => publisher.inFlight() + consumers.reduce((sum, consumer) => sum + consumer.inHand(), 0);
 
+  const closeAll = async () => {
+    health.close();
+    await Promise.all(consumers.map((consumer) => consumer.drain(DEFAULT_GRACE_MS)));
+    await publisher.flush(FLUSH_MS);
+    await Promise.all([...consumers.map((consumer) => consumer.closeChannel()), publisher.closeChannel()]);
+    await Promise.all([publishLink.close(), consumeLink.close()]);
+  };
+  let closing: Promise<void> | undefined;
+
   return {
     publish: publisher.publish,
     consume: (queue, handler, { concurrency, handlerTimeoutMs = 60_000 }) => {
       const context = { queue, handler, handlerTimeoutMs, log, emit, troubled: new Set<object>() };
-      const defer = publisher.defer.bind(undefined, queue);
+      const defer = (delivery: ConsumeMessage) => publisher.defer(queue, delivery);
       const consumer = createConsumer({ link: consumeLink, context: { ...context, defer }, concurrency, changed });
       consumers.push(consumer);
       changed();
@@ -80,12 +89,9 @@ export function connectBroker(options: BrokerOptions): Broker {
     ready: health.ready,
     settled: () =>
       untilSettled(() => probe, { inHand, queues: () => consumers.map(({ queueName }) => queueName), log }),
-    close: async () => {
-      if (!health.close()) return;
-      await Promise.all(consumers.map((consumer) => consumer.drain(DEFAULT_GRACE_MS)));
-      await publisher.flush(FLUSH_MS);
-      await Promise.all([...consumers.map((consumer) => consumer.closeChannel()), publisher.closeChannel()]);
-      await Promise.all([publishLink.close(), consumeLink.close()]);
+    close: () => {
+      closing ??= closeAll();
+      return closing;
     },
   };
 }
@@ -123,13 +129,10 @@ function createHealth(problems: () => readonly string[]) {
       changed();
       return waiter.promise;
     },
-    /** False when it was closed before. */
-    close: (): boolean => {
-      if (closed) return false;
+    close: () => {
       closed = true;
       for (const waiter of waiters) waiter.reject(new ServiceError('broker is closed'));
       waiters = [];
-      return true;
     },
   };
 }

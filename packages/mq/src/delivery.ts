@@ -56,7 +56,7 @@ export async function processDelivery<Data>(
   } catch (error) {
     ending = { result: 'dead_lettered', fields: { reason: 'mq failed' }, error };
   }
-  leaveTrouble(context, trouble);
+  leaveTrouble(context, trouble, ending);
   const settled = settle(ending.result, delivery, lease);
   const ms = Math.round(performance.now() - startedAt);
   const messageId = delivery.properties.messageId;
@@ -174,8 +174,14 @@ function enterTrouble<Data>({ troubled, queue, log }: DeliveryContext<Data>, tro
   troubled.add(trouble);
 }
 
-function leaveTrouble<Data>({ troubled, queue, log }: DeliveryContext<Data>, trouble: object): void {
-  if (troubled.delete(trouble) && troubled.size === 0) log.warn({ queue: queue.name }, 'messages are handled again');
+function leaveTrouble<Data>(
+  { troubled, queue, log }: DeliveryContext<Data>,
+  trouble: object,
+  { result }: Ending,
+): void {
+  const last = troubled.delete(trouble) && troubled.size === 0;
+  if (last && (result === 'done' || result === 'discarded' || result === 'deferred'))
+    log.warn({ queue: queue.name }, 'messages are handled again');
 }
 
 const failure = (error: unknown): object => ({

@@ -57,6 +57,7 @@ export function createLink(options: LinkOptions): Link {
     connection.on('error', (error) => log.warn({ role, ...errorFields(error) }, 'broker connection failed'));
     connection.on('handler-error', (error) => log.error({ role, ...errorFields(error) }, 'connection listener threw'));
     connection.on('close', () => gone.abort());
+    await (await connection.createChannel()).close(); // a close right behind the handshake came before the listeners
     current = { connection, gone: gone.signal };
     reported = false;
     log.info({ role }, 'broker connected');
@@ -91,7 +92,7 @@ export function createLink(options: LinkOptions): Link {
       const startedAt = performance.now();
       await attempt();
       failures = performance.now() - startedAt > STABLE_MS + options.connectTimeoutMs ? 0 : failures + 1;
-      await sleep(fullJitterMs(failures - 1, BACKOFF), stop.signal);
+      await sleep(fullJitterMs(Math.max(0, failures - 1), BACKOFF), stop.signal);
     }
   };
   const running = keepConnected();

@@ -3,10 +3,10 @@ import { fullJitterMs, sleep } from '@dueline/kernel';
 import type { ChannelModel, ConfirmChannel, ConsumeMessage, Options } from 'amqplib';
 import { encode, MAX_BODY_BYTES } from './codec.ts';
 import type { Link } from './link.ts';
-import { createSendWindow, type SendWindow } from './send-window.ts';
+import { createSendWindow, type Sending, type SendWindow } from './send-window.ts';
 import { RETRY_EXCHANGE } from './topology.ts';
 import { markFailed, startPublishSpan } from './tracing.ts';
-import type { Emit, Log, OutgoingMessage, PublishResult } from './types.ts';
+import type { Emit, Log, OutgoingMessage, PublishFailure, PublishResult } from './types.ts';
 import { aborted, BACKOFF, errorFields, STABLE_MS, within } from './waiting.ts';
 
 const CLOSE_TIMEOUT_MS = 2_000;
@@ -66,18 +66,21 @@ export function createPublisher(options: PublisherOptions): Publisher {
     }
   };
 
+  const start = (body: Body): Sending => {
+    if (body.content.length > MAX_BODY_BYTES) return refused('too_large');
+    if (window === undefined || closing) return refused('not_connected');
+    if (link.isBlocked()) return refused('blocked');
+    return window.send(body);
+  };
+
   const sendAll = async (bodies: readonly Body[]): Promise<PublishResult[]> => {
-    const timeUp = new AbortController();
-    const timer = setTimeout(() => timeUp.abort(), options.timeoutMs);
+    const sendings = bodies.map(start);
+    const giveUp = () => {
+      for (const sending of sendings) sending.giveUp();
+    };
+    const timer = setTimeout(giveUp, options.timeoutMs);
     try {
-      return await Promise.all(
-        bodies.map((body): PublishResult | Promise<PublishResult> => {
-          if (body.content.length > MAX_BODY_BYTES) return { ok: false, reason: 'too_large' };
-          if (window === undefined || closing) return { ok: false, reason: 'not_connected' };
-          if (link.isBlocked()) return { ok: false, reason: 'blocked' };
-          return window.send(body, timeUp.signal);
-        }),
-      );
+      return await Promise.all(sendings.map(({ result }) => result));
     } finally {
       clearTimeout(timer);
     }
@@ -106,6 +109,11 @@ export function createPublisher(options: PublisherOptions): Publisher {
     },
   };
 }
+
+const refused = (reason: PublishFailure): Sending => ({
+  result: Promise.resolve({ ok: false, reason }),
+  giveUp: () => {},
+});
 
 const commonProperties = (queue: Queue<unknown>, id: string, appId: string): Options.Publish => ({
   messageId: id,

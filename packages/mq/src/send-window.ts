@@ -13,10 +13,15 @@ export interface Sendable {
   readonly properties: Options.Publish;
 }
 
+/** A message on its way. `giveUp` settles it with `timeout`; so does the broker's answer, or the loss of the channel. */
+export interface Sending {
+  readonly result: Promise<PublishResult>;
+  readonly giveUp: () => void;
+}
+
 /** One confirm channel, used up to its limits. */
 export interface SendWindow {
-  /** Settles with the broker's answer, with `timeout` when the signal aborts, or when the channel is lost. */
-  send(message: Sendable, timeUp: AbortSignal): Promise<PublishResult>;
+  send(message: Sendable): Sending;
   /** Gives up what was not sent yet. */
   refuseWaiting(reason: PublishFailure): void;
   close(): Promise<void>;
@@ -80,31 +85,28 @@ export function createSendWindow(channel: ConfirmChannel, lost: AbortSignal): Se
   channel.on('close', () => refuseWaiting('not_connected'));
 
   return {
-    send: (message, timeUp) => {
-      const { promise, resolve } = Promise.withResolvers<PublishResult>();
-      const entry = createEntry(message, timeUp, resolve);
-      waiting.push(entry);
+    send: (message) => {
+      const { entry, sending } = createEntry(message);
+      if (lost.aborted) entry.settle({ ok: false, reason: 'not_connected' });
+      else waiting.push(entry);
       pump();
-      return promise;
+      return sending;
     },
     refuseWaiting,
     close: () => channel.close(),
   };
 }
 
-function createEntry(message: Sendable, timeUp: AbortSignal, resolve: (result: PublishResult) => void): Entry {
-  const onTimeUp = () => entry.settle({ ok: false, reason: 'timeout' });
+function createEntry(message: Sendable): { entry: Entry; sending: Sending } {
+  const { promise, resolve } = Promise.withResolvers<PublishResult>();
   const entry: Entry = {
     message,
     settled: false,
     returned: false,
     settle: (result) => {
-      if (entry.settled) return;
       entry.settled = true;
-      timeUp.removeEventListener('abort', onTimeUp);
-      resolve(result);
+      resolve(result); // only the first counts
     },
   };
-  timeUp.addEventListener('abort', onTimeUp, { once: true });
-  return entry;
+  return { entry, sending: { result: promise, giveUp: () => entry.settle({ ok: false, reason: 'timeout' }) } };
 }

@@ -88,7 +88,7 @@ test('connections closed by an operator are opened again and consuming goes on',
 });
 
 test('a lost connection tells the running handler, and the message comes again with its count', async () => {
-  const { broker, vhost } = await setUp();
+  const { broker, proxy } = await setUpBehindProxy();
   const counts: number[] = [];
   let told = false;
   const handler: OrderHandler = async ({ deliveryCount }, { signal }) => {
@@ -101,7 +101,8 @@ test('a lost connection tells the running handler, and the message comes again w
   broker.consume(ordersQueue, handler, { concurrency: 1 });
   await broker.publish(ordersQueue, [messageOf(1)]);
   await until(() => counts.length === 1);
-  await closeConnections(vhost, 2);
+  proxy.cut();
+  proxy.thaw();
   await until(() => counts.length === 2);
   expect(counts).toEqual([0, 1]);
   expect(told).toBe(true);
