@@ -5,4 +5,4 @@ export {
   outboxLag,
   releaseEvents,
 } from './announce.ts';
-export { type AttributeChange, type OutboxEvent, takeEvents } from './take.ts';
+export { type AttributeChange, failEvent, type OutboxEvent, takeEvents } from './take.ts';

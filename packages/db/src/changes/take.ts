@@ -1,7 +1,7 @@
 import type { Tenant, Ticket } from '@dueline/contracts';
 import { sql } from 'drizzle-orm';
 import { ticketRows } from '../batch.ts';
-import type { Tx } from '../open.ts';
+import type { Db, Tx } from '../open.ts';
 
 /** A side that is left out was absent; `null` is JSON null, or a value too large to travel (over 4,096 characters). */
 export interface AttributeChange {
@@ -82,4 +82,22 @@ function parseEvent(row: EventRow): OutboxEvent {
     depth: row.depth,
     traceparent: row.traceparent,
   };
+}
+
+/** Failed decisions after which an event is dead. */
+const MAX_ATTEMPTS = 20;
+
+/**
+ * Counts a failed decision of an event and leaves it for a while: 5 s · 2^n, at most 10 minutes; after 20 it is dead and
+ * waits for a person. An event that was decided in the meantime is left alone.
+ */
+export async function failEvent(db: Db, { id, fence }: Ticket): Promise<void> {
+  await db.execute(sql`
+    update event_outbox
+       set attempts = attempts + 1,
+           status = case when attempts + 1 >= ${MAX_ATTEMPTS} then 'dead' else status end,
+           fence = fence + case when attempts + 1 >= ${MAX_ATTEMPTS} then 1 else 0 end,
+           lease_until = case when attempts + 1 < ${MAX_ATTEMPTS}
+                              then clock_timestamp() + least(interval '10 minutes', interval '5 seconds' * power(2, attempts)) end
+     where id = ${id} and fence = ${fence} and status = 'published'`);
 }

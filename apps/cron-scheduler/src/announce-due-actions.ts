@@ -1,0 +1,27 @@
+import { scheduledActionFire } from '@dueline/contracts';
+import type { Db } from '@dueline/db';
+import type { Broker } from '@dueline/mq';
+import { type Claim, claimBatch, releaseActions } from '@dueline/scheduled-actions';
+import { publishTickets } from '@dueline/worker-app';
+
+export interface AnnounceDueDeps {
+  readonly db: Db;
+  readonly broker: Pick<Broker, 'publish' | 'state'>;
+  readonly claim: Claim;
+  readonly onClaimed: (count: number) => void;
+}
+
+/**
+ * Claims what is due and publishes its tickets on scheduled_action_fire. Claims nothing while the broker is away. A ticket
+ * that was not confirmed gives its row back at once, under a new fence, so a copy that arrived all the same is refused.
+ *
+ * @returns True when a claim found something and all of it was published: there may be more.
+ */
+export const announceDueActions = (deps: AnnounceDueDeps) => async (): Promise<boolean> => {
+  if (deps.broker.state() !== 'ready') return false;
+  const tickets = await claimBatch(deps.db, deps.claim);
+  deps.onClaimed(tickets.length);
+  const failed = await publishTickets(deps.broker, scheduledActionFire, tickets);
+  await releaseActions(deps.db, failed);
+  return tickets.length > 0 && failed.length === 0;
+};

@@ -1,0 +1,27 @@
+import { actionExecute } from '@dueline/contracts';
+import type { Db } from '@dueline/db';
+import { announceDeliveries, unpublishDeliveries } from '@dueline/deliveries';
+import type { Broker } from '@dueline/mq';
+import { publishTickets } from '@dueline/worker-app';
+
+const BATCH = 500;
+
+/** Publishes tickets for deliveries that are due and unannounced: retries, and those whose first ticket was lost. */
+export const announceDueDeliveries =
+  ({
+    db,
+    broker,
+    againAfterSeconds,
+  }: {
+    db: Db;
+    broker: Pick<Broker, 'publish' | 'state'>;
+    againAfterSeconds: number;
+  }) =>
+  async (): Promise<void> => {
+    while (broker.state() === 'ready') {
+      const tickets = await announceDeliveries(db, { limit: BATCH, againAfterSeconds });
+      const failed = await publishTickets(broker, actionExecute, tickets);
+      await unpublishDeliveries(db, failed);
+      if (tickets.length < BATCH || failed.length > 0) return;
+    }
+  };

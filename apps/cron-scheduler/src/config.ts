@@ -1,0 +1,37 @@
+import { parseConfig, seconds } from '@dueline/runtime';
+import { batchSize } from '@dueline/scheduled-actions';
+import { claimLeaseSeconds, reapIntervalSeconds, workerConfig } from '@dueline/worker-app';
+import { z } from 'zod';
+
+export const configSchema = workerConfig.extend({
+  QUEUE_PROFILE: z
+    .stringbool()
+    .default(true)
+    .describe('Whether due actions are claimed here and announced on scheduled_action_fire.'),
+  QUEUE_AHEAD: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .default(5_000)
+    .describe(
+      'Actions claimed and not decided yet, at most: a ticket must not wait in the queue longer than its lease.',
+    ),
+  CLAIM_BATCH: z.coerce.number().int().min(1).max(batchSize).default(batchSize).describe('Actions per claim.'),
+  CLAIM_LEASE_SECONDS: claimLeaseSeconds,
+  REAP_INTERVAL_SECONDS: reapIntervalSeconds,
+  DELIVERY_ANNOUNCE_INTERVAL_SECONDS: seconds({
+    default: 1,
+    productionMinimum: 0.2,
+    description: 'Seconds between two looks for deliveries that are due and were not announced.',
+  }),
+  DELIVERY_ANNOUNCE_AGAIN_SECONDS: seconds({
+    default: 60,
+    productionMinimum: 30,
+    description:
+      'Seconds after which a delivery that nobody took is announced again; doubles each time, up to ten minutes.',
+  }),
+});
+
+export type Config = z.output<typeof configSchema>;
+
+export const loadConfig = (env: NodeJS.ProcessEnv): Config => parseConfig(configSchema, env);

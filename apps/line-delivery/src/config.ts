@@ -1,0 +1,44 @@
+import { parseConfig, seconds } from '@dueline/runtime';
+import { workerConfig } from '@dueline/worker-app';
+import { z } from 'zod';
+
+const KEY_BYTES = 32;
+
+export const configSchema = workerConfig.extend({
+  LINE_API_URL: z
+    .url({ protocol: /^https?$/ })
+    .default('https://api.line.me')
+    .describe('Where LINE is; a simulator in tests.'),
+  SECRETS_KEY: z
+    .base64()
+    .transform((text) => Buffer.from(text, 'base64'))
+    .refine((key) => key.length === KEY_BYTES, `must be ${KEY_BYTES} bytes in base64`)
+    .describe('Key that opens channel access tokens: 32 bytes in base64.'),
+  SEND_CONCURRENCY: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(2_000)
+    .default(100)
+    .describe('Requests to LINE at once by this process.'),
+  ATTEMPT_DEADLINE_SECONDS: seconds({
+    default: 15,
+    productionMinimum: 5,
+    description: 'Seconds after which an attempt without an answer is given up; it counts as ambiguous.',
+  }),
+  SETTLE_MARGIN_SECONDS: seconds({
+    default: 30,
+    productionMinimum: 30,
+    description:
+      'Seconds beyond the deadline that an attempt without outcome is waited for before the key is used again.',
+  }),
+  LEASE_MARGIN_SECONDS: seconds({
+    default: 60,
+    productionMinimum: 60,
+    description: 'Seconds beyond the deadline that a delivery belongs to the process that sends it.',
+  }),
+});
+
+export type Config = z.output<typeof configSchema>;
+
+export const loadConfig = (env: NodeJS.ProcessEnv): Config => parseConfig(configSchema, env);

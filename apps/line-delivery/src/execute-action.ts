@@ -1,0 +1,128 @@
+import type { Tenant, Ticket, Tickets } from '@dueline/contracts';
+import type { Db } from '@dueline/db';
+import {
+  type AttemptResult,
+  type Start,
+  type StartedDelivery,
+  settleDelivery,
+  startDeliveries,
+} from '@dueline/deliveries';
+import { errorText } from '@dueline/kernel';
+import type { LineClient, LineOutcome } from '@dueline/line-client';
+import { discarded, type Handler, type Log } from '@dueline/mq';
+import { withSpan } from '@dueline/runtime';
+import type { InHand } from './in-hand.ts';
+
+export interface ExecuteDeps {
+  readonly db: Db;
+  readonly line: Pick<LineClient, 'push'>;
+  readonly start: Start;
+  readonly inHand: InHand;
+  readonly log: Log;
+  /** The account's token. @throws PermanentError when it has none. */
+  readonly channelAccessToken: (lineOaId: string) => Promise<string>;
+  readonly onSettled: (outcome: AttemptResult['outcome'], started: StartedDelivery) => void;
+}
+
+/**
+ * Consumer of action_execute: starts each delivery (owned, attempt written ahead), acks, and sends in the background within
+ * the slots there are. What LINE answered is written under the fence. A repeated or stale ticket starts nothing.
+ */
+export const executeActions =
+  (deps: ExecuteDeps): Handler<Tickets> =>
+  async ({ tenant, data }, { signal }) => {
+    let started = 0;
+    for (let rest: readonly Ticket[] = data.tickets; rest.length > 0; ) {
+      const slots = await takeSlots(deps.inHand, { atMost: rest.length, signal });
+      if (slots === 0) throw new Error('stopped before every delivery was started'); // unacked: the rest comes again
+      started += await startInSlots(deps, { tenant, tickets: rest.slice(0, slots), slots });
+      rest = rest.slice(slots);
+    }
+    return started === 0 ? discarded('no ticket held a delivery') : { outcome: 'done', detail: { started } };
+  };
+
+/** Waits for one slot, then takes as many more as are free at once. */
+async function takeSlots(inHand: InHand, { atMost, signal }: { atMost: number; signal: AbortSignal }): Promise<number> {
+  if (!(await inHand.take(signal))) return 0;
+  let slots = 1;
+  while (slots < atMost && inHand.tryTake()) slots += 1;
+  return slots;
+}
+
+async function startInSlots(
+  deps: ExecuteDeps,
+  { tenant, tickets, slots }: { tenant: Tenant; tickets: readonly Ticket[]; slots: number },
+): Promise<number> {
+  let owned = 0;
+  try {
+    const deliveries = await startDeliveries(deps.db, tenant, { tickets, start: deps.start });
+    owned = deliveries.length;
+    for (const delivery of deliveries) void sendAndSettle(deps, delivery);
+    return owned;
+  } finally {
+    for (let unused = slots - owned; unused > 0; unused -= 1) deps.inHand.give();
+  }
+}
+
+/** One attempt from call to verdict. Never rejects: what cannot be written is left to the lease, as after a crash. */
+async function sendAndSettle(deps: ExecuteDeps, delivery: StartedDelivery): Promise<void> {
+  const fields = { deliveryId: delivery.id, lineOaId: delivery.lineOaId, attempt: delivery.attemptNo };
+  try {
+    const result = await withSpan(
+      'LINE push',
+      { parent: delivery.traceparent ?? undefined, kind: 'client' },
+      async (span) => {
+        const answer = await send(deps, delivery);
+        span.setAttributes({ 'dueline.outcome': answer.outcome, 'dueline.delivery.id': delivery.id });
+        if (answer.lineRequestId !== undefined) span.setAttribute('line.request_id', answer.lineRequestId);
+        return answer;
+      },
+    );
+    const mine = await settleDelivery(deps.db, delivery, result);
+    if (!mine)
+      deps.log.warn({ ...fields, outcome: result.outcome }, 'the lease was over before the answer was written');
+    deps.onSettled(result.outcome, delivery);
+  } catch (error) {
+    deps.log.error({ ...fields, err: error }, 'an attempt could not be recorded; it is settled after its lease');
+  } finally {
+    deps.inHand.give();
+  }
+}
+
+async function send(deps: ExecuteDeps, { lineOaId, retryKey, body }: StartedDelivery): Promise<AttemptResult> {
+  let channelAccessToken: string;
+  try {
+    channelAccessToken = await deps.channelAccessToken(lineOaId);
+  } catch (error) {
+    return { outcome: 'auth', detail: errorText(error) }; // nothing was sent
+  }
+  return resultOf(await deps.line.push({ channelAccessToken, retryKey, body }));
+}
+
+function resultOf(answer: LineOutcome): AttemptResult {
+  switch (answer.kind) {
+    case 'accepted':
+      return { outcome: 'accepted', httpStatus: 200, lineRequestId: answer.requestId };
+    case 'already':
+      return {
+        outcome: 'already',
+        httpStatus: 409,
+        lineRequestId: answer.requestId,
+        acceptedRequestId: answer.acceptedRequestId,
+      };
+    case 'refused':
+    case 'auth':
+      return {
+        outcome: answer.kind,
+        httpStatus: answer.status,
+        lineRequestId: answer.requestId,
+        detail: answer.detail,
+      };
+    case 'throttled':
+      return { outcome: 'throttled', httpStatus: answer.status, detail: `${answer.reason}: ${answer.detail}` };
+    case 'not_reached':
+      return { outcome: 'not_reached', detail: answer.detail };
+    case 'ambiguous':
+      return { outcome: 'ambiguous', httpStatus: answer.status, detail: answer.detail };
+  }
+}

@@ -1,0 +1,36 @@
+import { ConfigError, createLog, safeErrorText } from '@dueline/runtime';
+import { runMigrate } from './migrate.ts';
+import { applyTopology, checkTopology } from './topology.ts';
+
+const HELP = `usage: dueline <command>
+
+  migrate            bring the database to this version's schema (DATABASE_URL)
+  topology           declare exchanges, queues and policies (AMQP_URL, AMQP_MANAGEMENT_URL)
+  topology --check   say what the broker lacks or has differently; exit 1 if anything
+`;
+
+const print = (line: string): void => {
+  process.stdout.write(`${line}\n`);
+};
+const log = createLog({ service: 'ops', level: 'warn', instance: 'cli' });
+const { env } = process;
+
+const COMMANDS: Readonly<Record<string, () => Promise<void>>> = {
+  migrate: () => runMigrate(env, print),
+  topology: () => applyTopology({ env, print, log }),
+  'topology --check': () => checkTopology({ env, print, log }),
+};
+
+const words = process.argv.slice(2).join(' ');
+const command = COMMANDS[words];
+if (command === undefined) {
+  process.stderr.write(words === '' || words === 'help' ? HELP : `unknown command: ${words}\n\n${HELP}`);
+  process.exitCode = words === '' || words === 'help' ? 0 : 2;
+} else {
+  try {
+    await command();
+  } catch (error) {
+    process.stderr.write(`${error instanceof ConfigError ? error.message : safeErrorText(error)}\n`);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,44 @@
+import { attributeChanged, type Queue, type Tickets } from '@dueline/contracts';
+import type { Db } from '@dueline/db';
+import { announceEvents, type EventTicket, type OutboxLimits, releaseEvents } from '@dueline/db/changes';
+import { groupBy } from '@dueline/kernel';
+import type { Broker } from '@dueline/mq';
+import { withSpan } from '@dueline/runtime';
+import { publishTickets } from '@dueline/worker-app';
+
+/** The queue of each topic; the outbox accepts no topic that is not here. */
+const QUEUE_OF_TOPIC: Readonly<Record<string, Queue<Tickets>>> = { attribute_changed: attributeChanged };
+
+export interface AnnounceDeps {
+  readonly db: Db;
+  readonly broker: Pick<Broker, 'publish' | 'state'>;
+  readonly limits: OutboxLimits;
+  readonly onPublished: (topic: string, count: number) => void;
+}
+
+/**
+ * Publishes tickets for the oldest events of the outbox, and once more for those that nobody decided within the lease.
+ * Claims nothing while the broker is away. What the broker did not confirm is released at once and repeated by the next
+ * step; a crash in between costs the lease, never an event.
+ *
+ * @returns True when there may be more to do at once.
+ */
+export const announceOutboxEvents = (deps: AnnounceDeps) => async (): Promise<boolean> => {
+  if (deps.broker.state() !== 'ready') return false;
+  const tickets = await announceEvents(deps.db, deps.limits);
+  let unpublished = 0;
+  for (const [topic, ofTopic] of groupBy(tickets, (ticket) => ticket.topic))
+    unpublished += await publishTopic(deps, topic, ofTopic);
+  return tickets.length > 0 && unpublished === 0;
+};
+
+async function publishTopic(deps: AnnounceDeps, topic: string, tickets: EventTicket[]): Promise<number> {
+  const queue = QUEUE_OF_TOPIC[topic];
+  if (queue === undefined) throw new Error(`no queue for the topic of ${tickets.length} events`);
+  const failed = await withSpan(`announce ${topic}`, { attributes: { 'dueline.events': tickets.length } }, () =>
+    publishTickets(deps.broker, queue, tickets),
+  );
+  deps.onPublished(topic, tickets.length - failed.length);
+  if (failed.length > 0) await releaseEvents(deps.db, failed);
+  return failed.length;
+}

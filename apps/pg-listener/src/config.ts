@@ -1,0 +1,28 @@
+import { parseConfig, seconds } from '@dueline/runtime';
+import { directDatabaseUrl, workerConfig } from '@dueline/worker-app';
+import { z } from 'zod';
+
+export const configSchema = workerConfig.extend({
+  DATABASE_URL_DIRECT: directDatabaseUrl,
+  OUTBOX_LEASE_SECONDS: seconds({
+    default: 300,
+    productionMinimum: 300,
+    description: 'Seconds that an announced event is left to the consumers before it is announced again.',
+  }),
+  OUTBOX_BATCH: z.coerce.number().int().min(1).max(5_000).default(1_000).describe('Events announced in one step.'),
+  OUTBOX_MAX_PUBLISHED: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .default(20_000)
+    .describe('Events announced and not decided yet, at most: a queue must not outgrow its consumers.'),
+  OUTBOX_POLL_SECONDS: seconds({
+    default: 1,
+    productionMinimum: 0.2,
+    description: 'Seconds between two looks without a notification: what a lost one costs.',
+  }),
+});
+
+export type Config = z.output<typeof configSchema>;
+
+export const loadConfig = (env: NodeJS.ProcessEnv): Config => parseConfig(configSchema, env);

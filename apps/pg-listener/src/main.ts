@@ -1,0 +1,60 @@
+import { listen } from '@dueline/db';
+import { outboxLag } from '@dueline/db/changes';
+import { configOrExit, createDueAlarm } from '@dueline/runtime';
+import { runWorker } from '@dueline/worker-app';
+import { announceOutboxEvents } from './announce-events.ts';
+import { loadConfig } from './config.ts';
+
+const config = configOrExit(loadConfig, process.env);
+
+await runWorker('pg-listener', config, async ({ db, broker, log, metrics, onStop }) => {
+  const published = metrics.counter({
+    name: 'dueline_outbox_published_total',
+    help: 'Events announced.',
+    labels: ['topic'],
+  });
+  const wakeups = metrics.counter({
+    name: 'dueline_outbox_wakeups_total',
+    help: 'What woke the listener.',
+    labels: ['source'],
+  });
+  metrics.gauge({
+    name: 'dueline_outbox_oldest_seconds',
+    help: 'Age of the oldest event that is not decided yet.',
+    collect: async (gauge) => gauge.set((await outboxLag(db)).oldestSeconds),
+  });
+
+  const alarm = createDueAlarm({
+    name: 'announce events',
+    log,
+    run: announceOutboxEvents({
+      db,
+      broker,
+      limits: {
+        limit: config.OUTBOX_BATCH,
+        leaseSeconds: config.OUTBOX_LEASE_SECONDS,
+        maxPublished: config.OUTBOX_MAX_PUBLISHED,
+      },
+      onPublished: (topic, count) => published.inc({ topic }, count),
+    }),
+    lookAhead: async () => [], // events are due when they are written; the sweep is the poll
+    sweepEveryMs: config.OUTBOX_POLL_SECONDS * 1_000,
+  });
+  onStop('announcements', () => alarm.stop());
+
+  const listener = listen({
+    url: config.DATABASE_URL_DIRECT ?? config.DATABASE_URL,
+    channel: 'event_outbox',
+    onWake: (source) => {
+      wakeups.inc({ source });
+      alarm.wake();
+    },
+    onLost: (error) => log.warn({ err: error }, 'LISTEN was lost; polling until it is back'),
+  });
+  onStop('listener', () => listener.close());
+  metrics.gauge({
+    name: 'dueline_listener_connected',
+    help: '1 while LISTEN stands; without it events are found by polling.',
+    collect: (gauge) => gauge.set(listener.connected() ? 1 : 0),
+  });
+});

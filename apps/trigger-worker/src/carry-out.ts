@@ -1,0 +1,61 @@
+import { loadChannelIds } from '@dueline/accounts';
+import type { Tenant } from '@dueline/contracts';
+import type { Tx } from '@dueline/db';
+import { type CreatedDelivery, createDeliveries, type DeliveryToCreate } from '@dueline/deliveries';
+import { type ActionToSchedule, scheduleMany } from '@dueline/scheduled-actions';
+import { type LogEntry, planAction } from '@dueline/trigger-rules';
+import { type Candidate, entryOf, ruleFields } from './evaluate-event.ts';
+import { traceDecision } from './trace.ts';
+
+export interface CarriedOut {
+  readonly deliveries: readonly CreatedDelivery[];
+  readonly entries: readonly LogEntry[];
+}
+
+/** What a firing stands for, for ever: the same event and rule never act twice, whoever repeats them. */
+const logicalId = ({ event, rule }: Candidate): string => `${event.eventId}:${rule.id}`;
+const dedupKey = (candidate: Candidate): string => `ev:${logicalId(candidate)}`;
+
+/** Makes of each firing a delivery that is due now, or a row that waits; and its history. */
+export async function carryOut(tx: Tx, tenant: Tenant, firings: readonly Candidate[]): Promise<CarriedOut> {
+  if (firings.length === 0) return { deliveries: [], entries: [] };
+  const channelId = (await loadChannelIds(tx, [tenant.lineOaId])).get(tenant.lineOaId);
+  if (channelId === undefined) throw new Error('the account of an event does not exist');
+
+  const now: DeliveryToCreate[] = [];
+  const later: ActionToSchedule[] = [];
+  for (const firing of firings) {
+    const traceparent = await traceDecision('decide rule', firing.event.traceparent);
+    const plan = planAction(firing.rule);
+    const base = { ...baseOf(firing), traceparent, request: plan.request };
+    if (plan.kind === 'now') {
+      now.push({ ...base, channelId, kind: 'event', logicalId: logicalId(firing), epoch: 1, scheduledActionId: null });
+    } else {
+      const { delaySeconds, sourceConfig } = plan;
+      later.push({ ...base, delaySeconds, sourceConfig, ruleVersion: firing.rule.version, dedupKey: dedupKey(firing) });
+    }
+  }
+
+  const scheduled = await scheduleMany(tx, later);
+  const deliveries = await createDeliveries(tx, now);
+  const deliveryIds = new Map(deliveries.map((delivery) => [delivery.logicalId, delivery.id]));
+  return { deliveries, entries: firings.map((firing) => entryFor(firing, { scheduled, deliveryIds })) };
+}
+
+function baseOf({ event, rule }: Candidate) {
+  const { organizationId, lineOaId, userId, eventId, rootId } = event;
+  return { organizationId, lineOaId, userId, eventId, rootId, triggerRuleId: rule.id };
+}
+
+function entryFor(
+  firing: Candidate,
+  made: { scheduled: ReadonlyMap<string, string>; deliveryIds: ReadonlyMap<string, string> },
+): LogEntry {
+  const base = { ...entryOf(firing.event), ...ruleFields(firing.rule) };
+  const deliveryId = made.deliveryIds.get(logicalId(firing));
+  if (deliveryId !== undefined) return { ...base, decision: 'fired', reasonCode: 'matched', deliveryId };
+  const scheduledActionId = made.scheduled.get(dedupKey(firing));
+  if (scheduledActionId !== undefined)
+    return { ...base, decision: 'scheduled', reasonCode: 'matched', scheduledActionId };
+  return { ...base, decision: 'suppressed', reasonCode: 'already_done' };
+}

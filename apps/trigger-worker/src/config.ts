@@ -1,0 +1,28 @@
+import { parseConfig } from '@dueline/runtime';
+import { batchSize } from '@dueline/scheduled-actions';
+import { claimLeaseSeconds, workerConfig } from '@dueline/worker-app';
+import { z } from 'zod';
+
+const concurrency = (what: string) =>
+  z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(100)
+    .default(4)
+    .describe(`Messages of ${what} handled at once; also the prefetch.`);
+
+export const configSchema = workerConfig.extend({
+  EVENT_CONCURRENCY: concurrency('an event queue'),
+  FIRE_CONCURRENCY: concurrency('scheduled_action_fire'),
+  INLINE_PROFILE: z
+    .stringbool()
+    .default(true)
+    .describe('Whether this process also claims due actions and decides them itself.'),
+  INLINE_BATCH: z.coerce.number().int().min(1).max(batchSize).default(100).describe('Actions per inline claim.'),
+  CLAIM_LEASE_SECONDS: claimLeaseSeconds,
+});
+
+export type Config = z.output<typeof configSchema>;
+
+export const loadConfig = (env: NodeJS.ProcessEnv): Config => parseConfig(configSchema, env);

@@ -1,0 +1,88 @@
+import type { SourceType, Tenant, Ticket, Tickets } from '@dueline/contracts';
+import { inTransaction, type Tx } from '@dueline/db';
+import { failEvent, type OutboxEvent, takeEvents } from '@dueline/db/changes';
+import { discarded, type Handler } from '@dueline/mq';
+import { getLineUsers, lineUserKey } from '@dueline/recipients';
+import { type LogEntry, liveRules, passGate, recordDecisions } from '@dueline/trigger-rules';
+import { carryOut } from './carry-out.ts';
+import type { DecideDeps } from './deps.ts';
+import { type Candidate, entryOf, evaluateEvent, ruleFields } from './evaluate-event.ts';
+import { decideOrSplit } from './split.ts';
+
+/**
+ * Consumer of an event queue: which rules of the account does each event set off, and what follows. One transaction takes
+ * the events out of the outbox and writes every consequence, so a kill repeats the whole message and a repeated or stale
+ * ticket finds nothing. Acked after the commit.
+ */
+export const handleTriggerEvents =
+  (deps: DecideDeps, sourceType: SourceType): Handler<Tickets> =>
+  async ({ tenant, data }) => {
+    let taken = 0;
+    await decideOrSplit(
+      data.tickets,
+      async (tickets) => {
+        taken += await decideEvents(deps, { tenant, sourceType, tickets });
+      },
+      (ticket, error) => recordFailure(deps, ticket, error),
+    );
+    return taken === 0 ? discarded('no ticket held an event') : { outcome: 'done', detail: { events: taken } };
+  };
+
+async function decideEvents(
+  deps: DecideDeps,
+  message: { tenant: Tenant; sourceType: SourceType; tickets: readonly Ticket[] },
+): Promise<number> {
+  const { taken, entries, deliveries } = await inTransaction(deps.db, async (tx) => {
+    const events = await takeEvents(tx, message.tenant, message.tickets);
+    if (events.length === 0) return { taken: 0, entries: [], deliveries: [] };
+    const { candidates, rejected } = await evaluateEvents(tx, message, events);
+    const { firings, limited } = await applyLimits(tx, candidates);
+    const carried = await carryOut(tx, message.tenant, firings);
+    const decided: LogEntry[] = [...rejected, ...limited, ...carried.entries];
+    await recordDecisions(tx, decided);
+    return { taken: events.length, entries: decided, deliveries: carried.deliveries };
+  });
+  for (const entry of entries) deps.onDecided('event', entry.decision);
+  await deps.handOver(deliveries); // after the commit: a crash here costs one sweep, not a message
+  return taken;
+}
+
+async function evaluateEvents(
+  tx: Tx,
+  { tenant, sourceType }: { tenant: Tenant; sourceType: SourceType },
+  events: readonly OutboxEvent[],
+): Promise<{ candidates: Candidate[]; rejected: LogEntry[] }> {
+  const rules = await liveRules(tx, tenant, sourceType);
+  if (rules.length === 0) return { candidates: [], rejected: [] };
+  const users = await getLineUsers(tx, events);
+  const evaluated = events.map((event) => evaluateEvent(event, rules, users.get(lineUserKey(event))));
+  return {
+    candidates: evaluated.flatMap(({ candidates }) => candidates),
+    rejected: evaluated.flatMap(({ rejected }) => rejected),
+  };
+}
+
+async function applyLimits(
+  tx: Tx,
+  candidates: readonly Candidate[],
+): Promise<{ firings: Candidate[]; limited: LogEntry[] }> {
+  const passes = await passGate(tx, candidates);
+  const firings = candidates.filter((_, at) => passes[at]);
+  const limited = candidates
+    .filter((_, at) => !passes[at])
+    .map(
+      ({ event, rule }): LogEntry => ({
+        ...entryOf(event),
+        ...ruleFields(rule),
+        decision: 'suppressed',
+        reasonCode: 'frequency',
+      }),
+    );
+  return { firings, limited };
+}
+
+async function recordFailure(deps: DecideDeps, ticket: Ticket, error: unknown): Promise<void> {
+  deps.log.error({ err: error, eventRow: ticket.id }, 'an event could not be decided; it is tried again later');
+  deps.onDecided('event', 'failed');
+  await failEvent(deps.db, ticket);
+}

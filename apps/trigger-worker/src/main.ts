@@ -1,0 +1,55 @@
+import { attributeChanged, scheduledActionFire } from '@dueline/contracts';
+import { configOrExit, createDueAlarm } from '@dueline/runtime';
+import { dueWithin, recoverEarlierBoots } from '@dueline/scheduled-actions';
+import { runWorker } from '@dueline/worker-app';
+import { loadConfig } from './config.ts';
+import { type DecideDeps, handOverTo } from './deps.ts';
+import { fireScheduledActions } from './fire-scheduled-action.ts';
+import { handleTriggerEvents } from './handle-trigger-event.ts';
+import { processDueActions } from './process-due-actions.ts';
+
+const config = configOrExit(loadConfig, process.env);
+
+await runWorker('trigger-worker', config, async ({ db, broker, log, metrics, claimedBy, onStop }) => {
+  const decisions = metrics.counter({
+    name: 'dueline_decisions_total',
+    help: 'Decisions taken, by what was looked at and what was decided.',
+    labels: ['kind', 'decision'],
+  });
+  const deps: DecideDeps = {
+    db,
+    log,
+    handOver: handOverTo({ db, broker }),
+    onDecided: (kind, decision) => decisions.inc({ kind, decision }),
+  };
+
+  const consumers = [
+    broker.consume(attributeChanged, handleTriggerEvents(deps, 'attribute_changed'), {
+      concurrency: config.EVENT_CONCURRENCY,
+    }),
+    broker.consume(scheduledActionFire, fireScheduledActions(deps), { concurrency: config.FIRE_CONCURRENCY }),
+  ];
+  onStop('consumers', async () => {
+    await Promise.all(consumers.map((consumer) => consumer.drain()));
+  });
+
+  if (!config.INLINE_PROFILE) return;
+  let rowsOfEarlierBoots = true;
+  const processDue = processDueActions(deps, {
+    claimedBy,
+    via: 'inline',
+    limit: config.INLINE_BATCH,
+    leaseSeconds: config.CLAIM_LEASE_SECONDS,
+    maxProcessing: Number.MAX_SAFE_INTEGER, // what it claims it decides at once
+  });
+  const alarm = createDueAlarm({
+    name: 'process due actions',
+    log,
+    lookAhead: (withinMs) => dueWithin(db, withinMs),
+    run: async () => {
+      if (rowsOfEarlierBoots) rowsOfEarlierBoots = (await recoverEarlierBoots(db, { claimedBy })) > 0;
+      return processDue();
+    },
+  });
+  onStop('due actions', () => alarm.stop());
+});

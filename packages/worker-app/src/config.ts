@@ -1,0 +1,38 @@
+import { baseConfig, seconds } from '@dueline/runtime';
+import { z } from 'zod';
+
+/** What every worker app is told besides its own settings. */
+export const workerConfig = baseConfig.extend({
+  DATABASE_URL: z
+    .url({ protocol: /^postgres(ql)?$/ })
+    .describe('PostgreSQL; may go through a pooler in transaction mode.'),
+  DATABASE_MAX_CONNECTIONS: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(200)
+    .default(10)
+    .describe('Connections of this process.'),
+  AMQP_URL: z.url({ protocol: /^amqps?$/ }).describe('RabbitMQ, with the vhost as its path.'),
+});
+export type WorkerConfig = z.output<typeof workerConfig>;
+
+/** Direct connection for LISTEN, which a pooler in transaction mode swallows. */
+export const directDatabaseUrl = z
+  .url({ protocol: /^postgres(ql)?$/ })
+  .optional()
+  .describe('PostgreSQL without a pooler, for LISTEN; DATABASE_URL when not given.');
+
+/** How long a claim holds without news. Source of the default: the seeds' staleProcessingMinute, five minutes. */
+export const claimLeaseSeconds = seconds({
+  default: 300,
+  productionMinimum: 300,
+  description: 'Seconds that a claimed row is left to its worker before it is taken back.',
+});
+
+/** How often rows of dead workers are looked for. */
+export const reapIntervalSeconds = seconds({
+  default: 20,
+  productionMinimum: 5,
+  description: 'Seconds between two looks for rows whose worker died; jittered by a fifth.',
+});

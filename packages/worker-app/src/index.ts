@@ -1,0 +1,9 @@
+export {
+  claimLeaseSeconds,
+  directDatabaseUrl,
+  reapIntervalSeconds,
+  type WorkerConfig,
+  workerConfig,
+} from './config.ts';
+export { publishTickets } from './publish-tickets.ts';
+export { runWorker, type Worker } from './worker.ts';
