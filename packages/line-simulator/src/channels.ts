@@ -1,0 +1,87 @@
+import { createHash } from 'node:crypto';
+import { PermanentError } from '@dueline/kernel';
+import type { ChannelSettings } from './config.ts';
+import { createQuota, type Quota } from './quota.ts';
+import type { TokenBucket } from './rate-limit.ts';
+import type { KeyUse } from './retry-keys.ts';
+import { createUsers, type Users } from './users.ts';
+
+/** One channel's state. Replacing a channel makes a new one; the ledger keeps the old one's rows readable. */
+export interface Channel {
+  /** Place in the ledger's list of channels, from 1. */
+  readonly ref: number;
+  readonly settings: ChannelSettings;
+  readonly botUserId: string;
+  readonly users: Users;
+  readonly quota: Quota;
+  /** By retry key, in lower case. */
+  readonly keys: Map<string, KeyUse>;
+  /** By endpoint. */
+  readonly buckets: Map<string, TokenBucket>;
+  /** Menu of a user, by ordinal. */
+  readonly richMenuOf: Map<number, string>;
+}
+
+export interface Channels {
+  /** Adds channels; one of the same id is replaced, with all of its state. */
+  put(settings: readonly ChannelSettings[]): void;
+  /** Drops everything and starts again, with the given channels or with the present ones as they were set up. */
+  reset(settings?: readonly ChannelSettings[]): void;
+  byToken(token: string): Channel | undefined;
+  byId(channelId: string): Channel | undefined;
+  byRef(ref: number): Channel | undefined;
+  list(): readonly Channel[];
+}
+
+/** @throws PermanentError from `put` and `reset` if two channels share a token, or a channel's users overlap. */
+export function createChannels(): Channels {
+  let refs: Channel[] = [];
+  let byId = new Map<string, Channel>();
+  let byToken = new Map<string, Channel>();
+
+  const put = (settings: readonly ChannelSettings[]) => {
+    const next = new Map(byId);
+    // Everything is built before anything is replaced, so that a refused call changes nothing.
+    const added = settings.map((one, index) => createChannel(one, refs.length + index + 1));
+    for (const channel of added) next.set(channel.settings.channelId, channel);
+    const tokens = new Map([...next.values()].map((channel) => [channel.settings.channelAccessToken, channel]));
+    if (tokens.size !== next.size) throw new PermanentError('two channels share an access token');
+    refs.push(...added);
+    byId = next;
+    byToken = tokens;
+  };
+
+  return {
+    put,
+    reset(settings = [...byId.values()].map((channel) => channel.settings)) {
+      const before = { refs, byId, byToken };
+      refs = [];
+      byId = new Map();
+      byToken = new Map();
+      try {
+        put(settings);
+      } catch (error) {
+        ({ refs, byId, byToken } = before);
+        throw error;
+      }
+    },
+    byToken: (token) => byToken.get(token),
+    byId: (channelId) => byId.get(channelId),
+    byRef: (ref) => refs[ref - 1],
+    list: () => [...byId.values()],
+  };
+}
+
+function createChannel(settings: ChannelSettings, ref: number): Channel {
+  const digest = createHash('sha256').update(`bot/${settings.channelId}`).digest('hex');
+  return {
+    ref,
+    settings,
+    botUserId: `U${digest.slice(0, 32)}`,
+    users: createUsers(settings.users),
+    quota: createQuota(settings.quota),
+    keys: new Map(),
+    buckets: new Map(),
+    richMenuOf: new Map(),
+  };
+}

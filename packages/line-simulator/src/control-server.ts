@@ -1,0 +1,83 @@
+import { Readable } from 'node:stream';
+import { errorText, PermanentError } from '@dueline/kernel';
+import { type FastifyInstance, type FastifyReply, fastify } from 'fastify';
+import { ZodError } from 'zod';
+import type { Channels } from './channels.ts';
+import {
+  type ChannelSettings,
+  channelList,
+  ledgerQuery,
+  resetCommand,
+  type UserState,
+  usersCommand,
+} from './config.ts';
+import type { Ledger, LedgerFilter } from './ledger.ts';
+import type { Metrics } from './metrics.ts';
+
+const MAX_BODY_BYTES = 256 * 1_024 * 1_024;
+const LINES_PER_CHUNK = 500;
+
+export interface ControlDeps {
+  readonly channels: Channels;
+  readonly ledger: Ledger;
+  readonly metrics: Metrics;
+  reset(settings: readonly ChannelSettings[] | undefined): void;
+}
+
+/** The listener behind the scenes: sets the stage and reads what happened. No authentication; loopback only. */
+export function createControlServer({ channels, ledger, metrics, reset }: ControlDeps): FastifyInstance {
+  const app = fastify({ bodyLimit: MAX_BODY_BYTES, forceCloseConnections: true });
+  app.setErrorHandler((error, _request, reply) => {
+    const refused = error instanceof ZodError || error instanceof PermanentError;
+    return reply.code(refused ? 400 : 500).send({ message: errorText(error) });
+  });
+
+  app.post('/__sim/channels', (request) => {
+    const { channels: settings } = channelList.parse(request.body);
+    channels.put(settings);
+    return { channels: settings.length };
+  });
+  app.post('/__sim/reset', (request) => {
+    reset(resetCommand.parse(request.body ?? {}).channels);
+    return {};
+  });
+  app.post('/__sim/users/block', (request) => setStates(channels, request.body, 'blocked'));
+  app.post('/__sim/users/unblock', (request) => setStates(channels, request.body, 'friend'));
+  app.post('/__sim/users/delete', (request) => setStates(channels, request.body, 'deleted'));
+
+  const rows = (path: string, read: (filter: LedgerFilter) => Iterable<object>) =>
+    app.get(path, (request, reply) => sendLines(reply, read(ledgerQuery.parse(request.query))));
+  rows('/__sim/ledger/requests', ledger.requests);
+  rows('/__sim/ledger/accepts', ledger.accepts);
+  rows('/__sim/ledger/receipts', ledger.receipts);
+  rows('/__sim/ledger/violations', ledger.violations);
+  app.get('/__sim/ledger/summary', (request) => ({ lids: ledger.summary(ledgerQuery.parse(request.query)) }));
+  app.get('/__sim/metrics', () => metrics.snapshot());
+  return app;
+}
+
+function setStates(channels: Channels, body: unknown, state: UserState): { changed: number } {
+  const { channelId, userIds } = usersCommand.parse(body);
+  const channel = channels.byId(channelId);
+  if (channel === undefined) throw new PermanentError('no such channel', { context: { channelId } });
+  const ordinals = userIds.map((userId) => channel.users.find(userId));
+  const known = ordinals.filter((ordinal) => ordinal !== undefined);
+  for (const ordinal of known) channel.users.setState(ordinal, state);
+  return { changed: known.length };
+}
+
+function sendLines(reply: FastifyReply, rows: Iterable<object>): FastifyReply {
+  return reply.header('content-type', 'application/jsonl').send(Readable.from(chunksOfLines(rows)));
+}
+
+/** Many lines at a time: one write per row would spend most of its time in the stream. */
+function* chunksOfLines(rows: Iterable<object>): Generator<string> {
+  let lines: string[] = [];
+  for (const row of rows) {
+    lines.push(`${JSON.stringify(row)}\n`);
+    if (lines.length < LINES_PER_CHUNK) continue;
+    yield lines.join('');
+    lines = [];
+  }
+  if (lines.length > 0) yield lines.join('');
+}

@@ -1,0 +1,94 @@
+import type { Channel, Channels } from './channels.ts';
+import type { Clock } from './clock.ts';
+import type { LedgerStore, Violation } from './ledger-store.ts';
+import type { Limit } from './rate-limit.ts';
+import type { KeyUse } from './retry-keys.ts';
+import type { Fields, Problem } from './validation.ts';
+
+/** What the simulator answers, before it becomes bytes. */
+export interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+  /** Only on a 409. */
+  readonly acceptedRequestId?: string;
+}
+
+/** A send that passed validation. */
+export interface SendPlan {
+  readonly messages: readonly unknown[];
+  readonly targets: Iterable<number>;
+  readonly requested: number;
+  readonly deliverable: number;
+}
+
+export type RawBody = Buffer | 'tooLarge' | undefined;
+
+/** One request on its way through the steps; each step adds what it found. */
+export interface Exchange {
+  readonly endpoint: Endpoint;
+  readonly channels: Channels;
+  /** The ledger that the request arrived in; a reset in between does not change it. */
+  readonly store: LedgerStore;
+  /** Number in the ledger. */
+  readonly request: number;
+  /** When its turn came, by the simulator's clock. */
+  readonly at: number;
+  readonly token: string | undefined;
+  readonly contentType: string;
+  readonly retryKey: string | undefined;
+  readonly params: Readonly<Record<string, string | undefined>>;
+  readonly query: Readonly<Record<string, unknown>>;
+  readonly rawBody: RawBody;
+  channel?: Channel;
+  body?: Fields;
+  keyUse?: KeyUse;
+  send?: SendPlan;
+}
+
+/** What every step and endpoint works on. */
+export interface World {
+  readonly clock: Clock;
+  readonly channels: Channels;
+  /** The ledger of now; a reset replaces it. */
+  store(): LedgerStore;
+}
+
+/** An operation of the Messaging API as data. */
+export interface Endpoint {
+  /** Short name; limits and metrics go by it. */
+  readonly key: string;
+  readonly method: 'GET' | 'POST' | 'DELETE' | 'PUT';
+  /** Template, a parameter as `:name`. */
+  readonly path: string;
+  readonly limit: Limit;
+  /** A send: takes a retry key, counts against the quota, and is written as an accept. */
+  readonly isSend: boolean;
+  readonly hasBody: boolean;
+  /** 400s and 404s of this endpoint; a send leaves its plan in the exchange. */
+  validate?(exchange: Exchange): Answer | undefined;
+  /** The answer to a request that passed every step. */
+  answer(exchange: Exchange): Answer;
+}
+
+export function failure(status: number, message: string): Answer {
+  return { status, body: { message } };
+}
+
+export function badBody(problems: readonly Problem[]): Answer {
+  return { status: 400, body: { message: `The request body has ${problems.length} error(s)`, details: problems } };
+}
+
+/** The channel, for all that runs after the bearer step. */
+export function channelOf(exchange: Exchange): Channel {
+  if (exchange.channel === undefined) throw new Error('the step runs before the bearer token is checked');
+  return exchange.channel;
+}
+
+export function violate(exchange: Exchange, violation: Pick<Violation, 'code' | 'user' | 'lid' | 'detail'>): void {
+  exchange.store.violations.push({
+    ...violation,
+    at: exchange.at,
+    request: exchange.request,
+    channelId: exchange.channel?.settings.channelId,
+  });
+}

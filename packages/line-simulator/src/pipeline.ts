@@ -1,0 +1,168 @@
+import { hash } from 'node:crypto';
+import { PERMUTABLE_STEPS, type PermutableStep } from './config.ts';
+import { type Answer, channelOf, type Exchange, failure, violate } from './exchange.ts';
+import { sentMessages } from './ledger-store.ts';
+import { createTokenBucket } from './rate-limit.ts';
+import { isRetryKey, keyWindowEnd, noteAttempt } from './retry-keys.ts';
+import { isFields } from './validation.ts';
+
+/** A named check. It answers, or lets the request go on. */
+type Step = (exchange: Exchange) => Answer | undefined;
+
+const JSON_TYPE = /^application\/json\s*(;|$)/i;
+
+const BEFORE = ['bearer', 'contentType', 'body', 'keyForbidden', 'keySighting'] as const;
+const AFTER = ['quota', 'accept'] as const;
+export type StepName = (typeof BEFORE)[number] | PermutableStep | (typeof AFTER)[number];
+
+const STEPS: Record<StepName, Step> = {
+  bearer(exchange) {
+    const channel = exchange.token === undefined ? undefined : exchange.channels.byToken(exchange.token);
+    if (channel === undefined) {
+      return failure(401, 'Authentication failed due to the following reason: invalid token');
+    }
+    exchange.channel = channel;
+    exchange.store.requests.channel.set(exchange.request - 1, channel.ref);
+    if (exchange.endpoint.isSend && exchange.retryKey === undefined) violate(exchange, { code: 'V1' });
+    return undefined;
+  },
+
+  contentType({ endpoint, contentType }) {
+    return endpoint.hasBody && !JSON_TYPE.test(contentType) ? failure(415, 'Unsupported media type') : undefined;
+  },
+
+  body(exchange) {
+    const { rawBody, endpoint } = exchange;
+    if (rawBody === 'tooLarge') return failure(413, 'The request body is too large');
+    if (rawBody !== undefined) exchange.store.requests.setBody(exchange.request, hash('sha256', rawBody, 'buffer'));
+    return endpoint.hasBody ? parseBody(exchange, rawBody?.toString('utf8') ?? '') : undefined;
+  },
+
+  keyForbidden(exchange) {
+    if (exchange.endpoint.isSend || exchange.retryKey === undefined) return undefined;
+    violate(exchange, { code: 'V5' });
+    return failure(400, 'The X-Line-Retry-Key header is not allowed for this endpoint');
+  },
+
+  keySighting,
+
+  rateLimit(exchange) {
+    const { buckets, settings } = channelOf(exchange);
+    const { key, limit } = exchange.endpoint;
+    let bucket = buckets.get(key);
+    if (bucket === undefined) {
+      bucket = createTokenBucket(settings.knobs.limits[key] ?? limit, settings.knobs.burst);
+      buckets.set(key, bucket);
+    }
+    return bucket.take(exchange.at)
+      ? undefined
+      : failure(429, 'The API rate limit has been exceeded. Try again later.');
+  },
+
+  keySyntax({ endpoint, retryKey }) {
+    if (!endpoint.isSend || retryKey === undefined || isRetryKey(retryKey)) return undefined;
+    return failure(400, 'The X-Line-Retry-Key header is invalid');
+  },
+
+  keyAccepted(exchange) {
+    const accepted = exchange.keyUse?.accepted;
+    if (accepted === undefined) return undefined;
+    const store = exchange.store;
+    const first = store.accepts.request.get(accepted.accept - 1) - 1;
+    const ids = store.requests.path[first] === '/v2/bot/message/push' && {
+      sentMessages: sentMessages(store, accepted.accept),
+    };
+    return {
+      status: 409,
+      body: { message: 'The retry key is already accepted', ...ids },
+      acceptedRequestId: store.requests.requestId[first] ?? '',
+    };
+  },
+
+  validation(exchange) {
+    const refused = exchange.endpoint.validate?.(exchange);
+    if (exchange.send !== undefined && exchange.endpoint.key !== 'broadcast') {
+      exchange.store.requests.toCount.set(exchange.request - 1, exchange.send.requested);
+    }
+    return refused;
+  },
+
+  quota(exchange) {
+    if (exchange.send === undefined) return undefined;
+    const { quota, settings } = channelOf(exchange);
+    const { deliverable, requested } = exchange.send;
+    const count = settings.knobs.quotaCounts === 'deliverable' ? deliverable : requested;
+    return quota.allows(count, exchange.at) ? undefined : failure(429, 'You have reached your monthly limit.');
+  },
+
+  accept: (exchange) => exchange.endpoint.answer(exchange),
+};
+
+/**
+ * Runs a request through the steps in the order of its channel, up to the first that answers.
+ * Nothing waits in here, so what one request changes, no other request sees half done.
+ */
+export function runPipeline(exchange: Exchange): { answer: Answer; step: StepName } {
+  for (const name of BEFORE) {
+    const answer = STEPS[name](exchange);
+    if (answer !== undefined) return { answer, step: name };
+  }
+  const order = exchange.channel?.settings.knobs.order ?? PERMUTABLE_STEPS;
+  for (const name of order) {
+    const answer = STEPS[name](exchange);
+    if (answer !== undefined) return { answer, step: name };
+  }
+  for (const name of AFTER) {
+    const answer = STEPS[name](exchange);
+    if (answer !== undefined) return { answer, step: name };
+  }
+  throw new Error('no step answered');
+}
+
+function parseBody(exchange: Exchange, text: string): Answer | undefined {
+  let position = '(line: 1, column: 1)';
+  try {
+    const body: unknown = JSON.parse(text);
+    if (isFields(body)) {
+      exchange.body = body;
+      return undefined;
+    }
+  } catch (error) {
+    position = parsePosition(error, text);
+  }
+  return failure(400, `The request body could not be parsed as JSON ${position}`);
+}
+
+function parsePosition(error: unknown, text: string): string {
+  const named = /line (\d+) column (\d+)/.exec(error instanceof Error ? error.message : '');
+  if (named !== null) return `(line: ${named[1]}, column: ${named[2]})`;
+  const lines = text.split('\n');
+  return `(line: ${lines.length}, column: ${(lines.at(-1)?.length ?? 0) + 1})`;
+}
+
+/** Answers nothing: keeps the record of the key, and writes what the client does wrong with it. */
+function keySighting(exchange: Exchange): Answer | undefined {
+  const { endpoint, retryKey, at, request } = exchange;
+  if (!endpoint.isSend || retryKey === undefined || !isRetryKey(retryKey)) return undefined;
+  const channel = channelOf(exchange);
+  const key = retryKey.toLowerCase();
+  const before = channel.keys.get(key);
+  const end = before === undefined ? undefined : keyWindowEnd(channel, before);
+  if (end !== undefined && at >= end) {
+    channel.keys.delete(key);
+    violate(exchange, { code: 'V4' });
+  }
+  const use = noteAttempt(channel, key, { path: endpoint.path, firstRequest: request, firstSeenAt: at });
+  const { requests } = exchange.store;
+  requests.keyAttempt.set(request - 1, use.attempts);
+  exchange.keyUse = use;
+  if (use.attempts === 1) {
+    const elsewhere = exchange.channels.list().some((other) => other !== channel && other.keys.has(key));
+    if (elsewhere) violate(exchange, { code: 'V2', detail: 'other channel' });
+  } else if (use.path !== endpoint.path) {
+    violate(exchange, { code: 'V2', detail: 'other endpoint' });
+  } else if (!requests.body.equal(use.firstRequest - 1, request - 1)) {
+    violate(exchange, { code: 'V2', detail: 'other body' });
+  }
+  return undefined;
+}

@@ -1,0 +1,36 @@
+import type { QuotaSetting } from './config.ts';
+
+const UTC_PLUS_9_MS = 9 * 3_600_000;
+
+/** Messages of the running month (UTC+9) against the monthly limit. */
+export interface Quota {
+  readonly setting: QuotaSetting;
+  consumed(nowMs: number): number;
+  allows(count: number, nowMs: number): boolean;
+  consume(count: number, nowMs: number): void;
+}
+
+export function createQuota(setting: QuotaSetting): Quota {
+  let month = '';
+  let used = 0;
+  const consumed = (nowMs: number) => {
+    const current = monthOf(nowMs);
+    if (current !== month) {
+      month = current;
+      used = 0;
+    }
+    return used;
+  };
+  return {
+    setting,
+    consumed,
+    allows: (count, nowMs) => setting.type === 'none' || consumed(nowMs) + count <= setting.value,
+    consume(count, nowMs) {
+      used = consumed(nowMs) + count;
+    },
+  };
+}
+
+function monthOf(nowMs: number): string {
+  return new Date(nowMs + UTC_PLUS_9_MS).toISOString().slice(0, 7);
+}

@@ -1,0 +1,112 @@
+import { isUserId } from './user-ids.ts';
+
+/** One entry of `details` in LINE's error body. */
+export interface Problem {
+  readonly message: string;
+  readonly property: string;
+}
+
+const MESSAGE_TYPES = [
+  'text',
+  'textV2',
+  'sticker',
+  'image',
+  'video',
+  'audio',
+  'location',
+  'imagemap',
+  'template',
+  'flex',
+  'coupon',
+];
+const MAX_TEXT_UNITS = 5_000;
+const MAX_URI = 1_000;
+const MAX_QUICK_REPLIES = 13;
+const UNIT_NAME = /^[a-zA-Z0-9_]{1,30}$/;
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** Whether a JSON value is an object with fields. */
+export function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** LINE's text for a value that cannot be read into its property; it has no position for values out of a list. */
+export function invalidProperty(property: string): string {
+  return `The property, ${property}, in the request body is invalid (line: -, column: -)`;
+}
+
+/** What is wrong with the messages of a send; texts fully, other types by their name only. */
+export function messageProblems(messages: unknown): Problem[] {
+  if (messages === undefined || messages === null) return [{ message: 'May not be empty', property: 'messages' }];
+  if (!Array.isArray(messages)) return [{ message: invalidProperty('messages'), property: 'messages' }];
+  if (messages.length < 1 || messages.length > 5) {
+    return [{ message: 'Size must be between 1 and 5', property: 'messages' }];
+  }
+  return messages.flatMap((message: unknown, index) => problemsOf(message, `messages[${index}]`));
+}
+
+/** What is wrong with the options that push and multicast take beside the messages. */
+export function optionProblems(body: Fields): Problem[] {
+  const problems: Problem[] = [];
+  const silent = body.notificationDisabled;
+  if (silent !== undefined && typeof silent !== 'boolean') {
+    problems.push({ message: invalidProperty('notificationDisabled'), property: 'notificationDisabled' });
+  }
+  const units = body.customAggregationUnits;
+  if (units === undefined) return problems;
+  const property = 'customAggregationUnits';
+  if (!Array.isArray(units)) return [...problems, { message: invalidProperty(property), property }];
+  if (units.length > 1) return [...problems, { message: 'Size must be between 0 and 1', property }];
+  units.forEach((unit: unknown, index) => {
+    if (typeof unit === 'string' && UNIT_NAME.test(unit)) return;
+    problems.push({ message: invalidProperty(`${property}[${index}]`), property: `${property}[${index}]` });
+  });
+  return problems;
+}
+
+/** What is wrong with the size of a multicast's `to`. */
+export function recipientCountProblems(to: unknown): Problem[] {
+  if (Array.isArray(to) && to.length >= 1 && to.length <= 500) return [];
+  if (to === undefined || to === null) return [{ message: 'May not be empty', property: 'to' }];
+  return [{ message: Array.isArray(to) ? 'Size must be between 1 and 500' : invalidProperty('to'), property: 'to' }];
+}
+
+/** Index of the first entry that is no user id; -1 if there is none. */
+export function firstInvalidUserId(to: readonly unknown[]): number {
+  return to.findIndex((userId) => !isUserId(userId));
+}
+
+function problemsOf(message: unknown, path: string): Problem[] {
+  if (!isFields(message)) return [{ message: invalidProperty(path), property: path }];
+  if (typeof message.type !== 'string' || !MESSAGE_TYPES.includes(message.type)) {
+    const expected = `Must be one of the following values: [${MESSAGE_TYPES.join(', ')}]`;
+    return [{ message: expected, property: `${path}.type` }];
+  }
+  if (message.type !== 'text') return [];
+  return [...textProblems(message.text, `${path}.text`), ...quickReplyProblems(message.quickReply, path)];
+}
+
+function textProblems(text: unknown, property: string): Problem[] {
+  if (text === undefined || text === null || text === '') return [{ message: 'May not be empty', property }];
+  if (typeof text !== 'string') return [{ message: invalidProperty(property), property }];
+  if (text.length <= MAX_TEXT_UNITS) return [];
+  return [{ message: `Length must be between 0 and ${MAX_TEXT_UNITS}`, property }];
+}
+
+function quickReplyProblems(quickReply: unknown, path: string): Problem[] {
+  if (quickReply === undefined || quickReply === null) return [];
+  const property = `${path}.quickReply.items`;
+  const items = isFields(quickReply) ? quickReply.items : undefined;
+  if (!Array.isArray(items)) return [{ message: invalidProperty(property), property }];
+  if (items.length > MAX_QUICK_REPLIES) {
+    return [{ message: `Size must be between 0 and ${MAX_QUICK_REPLIES}`, property }];
+  }
+  return items.flatMap((item: unknown, index) => {
+    const action = isFields(item) && isFields(item.action) ? item.action : {};
+    if (action.type !== 'uri') return [];
+    const { uri } = action;
+    if (typeof uri === 'string' && uri.length >= 1 && uri.length <= MAX_URI) return [];
+    return [{ message: `Length must be between 1 and ${MAX_URI}`, property: `${property}[${index}].action.uri` }];
+  });
+}
