@@ -19,7 +19,8 @@ export const mayInstall = (): boolean =>
 
 /** The commands a person runs to get `packages`, for the system we are on. */
 export function installCommand(packages: readonly string[]): string {
-  if (process.platform !== 'darwin') return `sudo apt-get update && sudo apt-get install -y ${packages.join(' ')}`;
+  const sudo = process.getuid?.() === 0 ? '' : 'sudo ';
+  if (process.platform !== 'darwin') return `${sudo}apt-get update && ${sudo}apt-get install -y ${packages.join(' ')}`;
   const formulas: Record<string, string> = {
     postgresql: 'postgresql@17',
     'redis-server': 'redis',
@@ -30,6 +31,7 @@ export function installCommand(packages: readonly string[]): string {
 
 const CLUSTER_FILE = '/etc/postgresql-common/createcluster.conf';
 const CLUSTER_DEFAULT = '/usr/share/postgresql-common/createcluster.conf';
+const EPMD = '/usr/bin/epmd';
 const POLICY_FILE = '/usr/sbin/policy-rc.d';
 
 /**
@@ -39,6 +41,7 @@ const POLICY_FILE = '/usr/sbin/policy-rc.d';
 export async function installPackages(packages: readonly string[], log: (line: string) => void): Promise<void> {
   const command = ['install', '-y', '--no-install-recommends', '-o', 'DPkg::Lock::Timeout=300'];
   log(`installing ${packages.join(', ')} with apt-get (programs only: no service is started or enabled)`);
+  const hadEpmd = existsSync(EPMD);
   const restore = [withoutCluster(packages), withoutAutostart()];
   try {
     await apt(['update', '-q', '-o', 'DPkg::Lock::Timeout=300']);
@@ -47,9 +50,9 @@ export async function installPackages(packages: readonly string[], log: (line: s
     for (const undo of restore) undo();
   }
   for (const name of packages) await quietly('update-rc.d', [name, 'disable'], log);
-  if (packages.includes('rabbitmq-server') && existsSync('/run/systemd/system')) {
-    await quietly('systemctl', ['disable', '--now', 'epmd.socket', 'epmd.service'], log);
-  }
+  // Erlang's package enables its name server; a machine that had it before keeps it as it was.
+  if (!hadEpmd && existsSync(EPMD))
+    await quietly('deb-systemd-helper', ['disable', 'epmd.socket', 'epmd.service'], log);
 }
 
 /** PostgreSQL's package makes and starts a cluster of its own unless this file says no. */
