@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { PERMUTABLE_STEPS, type PermutableStep } from './config.ts';
+import type { PermutableStep } from './config.ts';
 import { type Answer, channelOf, type Exchange, failure, violate } from './exchange.ts';
 import { sentMessages } from './ledger-store.ts';
 import { createTokenBucket } from './rate-limit.ts';
@@ -103,20 +103,18 @@ const STEPS: Record<StepName, Step> = {
  * Nothing waits in here, so what one request changes, no other request sees half done.
  */
 export function runPipeline(exchange: Exchange): { answer: Answer; step: StepName } {
-  for (const name of BEFORE) {
-    const answer = STEPS[name](exchange);
-    if (answer !== undefined) return { answer, step: name };
-  }
-  const order = exchange.channel?.settings.knobs.order ?? PERMUTABLE_STEPS;
-  for (const name of order) {
-    const answer = STEPS[name](exchange);
-    if (answer !== undefined) return { answer, step: name };
-  }
-  for (const name of AFTER) {
-    const answer = STEPS[name](exchange);
-    if (answer !== undefined) return { answer, step: name };
+  for (const step of stepsFor(exchange)) {
+    const answer = STEPS[step](exchange);
+    if (answer !== undefined) return { answer, step };
   }
   throw new Error('no step answered');
+}
+
+/** One name at a time, because the order is the channel's, and the first step finds the channel. */
+function* stepsFor(exchange: Exchange): Generator<StepName> {
+  yield* BEFORE;
+  yield* channelOf(exchange).settings.knobs.order;
+  yield* AFTER;
 }
 
 function parseBody(exchange: Exchange, text: string): Answer | undefined {

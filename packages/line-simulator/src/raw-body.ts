@@ -11,7 +11,7 @@ const MAX_BODY_BYTES = 2 * 1_024 * 1_024;
 export function collectBody(
   _request: FastifyRequest,
   payload: IncomingMessage,
-  done: (error: Error | null, body?: RawBody) => void,
+  done: (error: null, body: RawBody) => void,
 ): void {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -21,7 +21,7 @@ export function collectBody(
     else chunks.length = 0;
   });
   payload.on('end', () => done(null, size > MAX_BODY_BYTES ? 'tooLarge' : joined(chunks)));
-  payload.on('error', (error) => done(error));
+  // A client that goes away before the end gets no answer, and the request stays without a status in the ledger.
 }
 
 function joined(chunks: readonly Buffer[]): Buffer | undefined {

@@ -1,0 +1,98 @@
+import { describe, expect, test } from 'vitest';
+import { nthUserId } from '../src/index.ts';
+import { UNIMPLEMENTED } from '../src/unimplemented.ts';
+import { CHANNEL, call, codes, control, start, user } from './support.ts';
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+describe('paths', () => {
+  test.each(['/v2/bot/nothing', '/v2/bot/info/', '/v2//bot/info', '/', '/v2/bot/profile/', '/v2/bot/info/%zz'])(
+    '%s is not found',
+    async (path) => {
+      const answer = await call(await start(), path);
+      expect(answer).toMatchObject({ status: 404, body: { message: 'Not found' } });
+      expect(answer.requestId).toMatch(UUID);
+      expect(answer.contentType).toContain('application/json');
+    },
+  );
+
+  test('of operations that are not played answer 501 and are V10, every one of them', async () => {
+    const simulator = await start();
+    for (const { method, path } of UNIMPLEMENTED) {
+      expect([method, path, await call(simulator, path.replaceAll(':', ''), { method })]).toMatchObject([
+        method,
+        path,
+        { status: 501, requestId: expect.stringMatching(UUID) },
+      ]);
+    }
+    expect(codes(simulator)).toEqual(UNIMPLEMENTED.map(() => 'V10'));
+    expect([...simulator.ledger.violations()][0]).toMatchObject({ channelId: CHANNEL, detail: expect.any(String) });
+  });
+});
+
+describe('users', () => {
+  test('have a profile as long as they are friends', async () => {
+    const simulator = await start();
+    expect((await call(simulator, `/v2/bot/profile/${user(3)}`)).body).toMatchObject({ userId: user(3) });
+    await control(simulator, '/users/block', { channelId: CHANNEL, userIds: [user(3)] });
+    expect(await call(simulator, `/v2/bot/profile/${user(3)}`)).toMatchObject({ status: 404 });
+    expect(await call(simulator, '/v2/bot/profile/U1')).toMatchObject({ status: 400 });
+  });
+
+  test('are listed page by page, friends only', async () => {
+    const listed = nthUserId('b', 1);
+    const simulator = await start({ users: [{ prefix: 'a', count: 5 }, { ids: [listed] }] });
+    await control(simulator, '/users/block', { channelId: CHANNEL, userIds: [user(1)] });
+    const pages: string[][] = [];
+    let query = '?limit=2';
+    for (;;) {
+      const { body } = await call(simulator, `/v2/bot/followers/ids${query}`);
+      pages.push(body.userIds as string[]);
+      if (typeof body.next !== 'string') break;
+      query = `?limit=2&start=${body.next}`;
+    }
+    expect(pages).toEqual([[user(0), user(2)], [user(3), user(4)], [listed]]);
+  });
+
+  test('have ids of LINE’s shape, one for each number', () => {
+    expect(nthUserId('a1', 255)).toBe(`${'Ua10000000000000000000000000000ff'.slice(0, 25)}000000ff`);
+    expect(nthUserId('', 0)).toMatch(/^U[0-9a-f]{32}$/);
+  });
+});
+
+describe('a user’s rich menu', () => {
+  const path = `/v2/bot/user/${user(0)}/richmenu`;
+
+  test('is linked, read and unlinked', async () => {
+    const simulator = await start({ richMenuIds: ['richmenu-1', 'richmenu-2'] });
+    expect(await call(simulator, path)).toMatchObject({ status: 404, body: { message: 'the user has no richmenu' } });
+    expect(await call(simulator, `${path}/richmenu-1`, { method: 'POST' })).toMatchObject({ status: 200, body: {} });
+    expect(await call(simulator, `${path}/richmenu-2`, { method: 'POST' })).toMatchObject({ status: 200 });
+    expect((await call(simulator, path)).body).toEqual({ richMenuId: 'richmenu-2' });
+    expect(await call(simulator, path, { method: 'DELETE' })).toMatchObject({ status: 200, body: {} });
+    expect(await call(simulator, path)).toMatchObject({ status: 404 });
+    expect(codes(simulator)).toEqual([]);
+  });
+
+  test('must exist, the user id must be well formed, and who blocked is left alone', async () => {
+    const simulator = await start({ richMenuIds: ['richmenu-1'] });
+    expect(await call(simulator, `${path}/richmenu-9`, { method: 'POST' })).toMatchObject({
+      status: 404,
+      body: { message: 'Not found' },
+    });
+    expect(await call(simulator, '/v2/bot/user/U9/richmenu/richmenu-1', { method: 'POST' })).toMatchObject({
+      status: 400,
+      body: { message: "The value for the 'userId' parameter is invalid" },
+    });
+    await control(simulator, '/users/block', { channelId: CHANNEL, userIds: [user(0)] });
+    expect(await call(simulator, `${path}/richmenu-1`, { method: 'POST' })).toMatchObject({ status: 200 });
+    expect(await call(simulator, path)).toMatchObject({ status: 404 });
+  });
+});
+
+test('the bot’s user id is that of its channel, always the same', async () => {
+  const [one, two] = [await start(), await start()];
+  const info = (await call(one, '/v2/bot/info')).body;
+  expect(info).toMatchObject({ userId: expect.stringMatching(/^U[0-9a-f]{32}$/), chatMode: 'bot' });
+  expect((await call(two, '/v2/bot/info')).body).toEqual(info);
+});
