@@ -35,78 +35,96 @@ export interface ConsumerDeps<Data> {
   readonly changed: () => void;
 }
 
-export function createConsumer<Data>(deps: ConsumerDeps<Data>): ManagedConsumer {
-  const { link, context, changed } = deps;
-  const { log } = context;
-  const queue = context.queue.name;
-  const draining = new AbortController();
-  const running = new Set<Promise<void>>();
-  let session: Session | undefined;
-  let opening: Promise<unknown> = Promise.resolve();
-  let drained: Promise<void> | undefined;
+interface ConsumerState<Data> {
+  readonly deps: ConsumerDeps<Data>;
+  readonly draining: AbortController;
+  /** Deliveries that have not ended, of this session and of earlier ones. */
+  readonly running: Set<Promise<void>>;
+  session: Session | undefined;
+  opening: Promise<unknown>;
+}
 
+export function createConsumer<Data>(deps: ConsumerDeps<Data>): ManagedConsumer {
+  const { link, context } = deps;
+  const state: ConsumerState<Data> = {
+    deps,
+    draining: new AbortController(),
+    running: new Set(),
+    session: undefined,
+    opening: Promise.resolve(),
+  };
+  let drained: Promise<void> | undefined;
+  link.onConnection((connection, gone) => void keepSubscribed(state, connection, gone));
+  return {
+    queueName: context.queue.name,
+    drain: (graceMs = DEFAULT_GRACE_MS) => {
+      drained ??= drain(state, graceMs);
+      return drained;
+    },
+    isSubscribed: () => state.session !== undefined && !state.session.ended.signal.aborted,
+    isDrained: () => state.draining.signal.aborted,
+    inHand: () => state.running.size,
+    closeChannel: async () => {
+      if (state.session !== undefined) await within(RPC_TIMEOUT_MS, state.session.channel.close(), context.log);
+    },
+  };
+}
+
+async function keepSubscribed<Data>(
+  state: ConsumerState<Data>,
+  connection: ChannelModel,
+  gone: AbortSignal,
+): Promise<void> {
+  const { log, queue } = state.deps.context;
+  const over = AbortSignal.any([gone, state.draining.signal]);
+  for (let failures = 0; !over.aborted; ) {
+    const startedAt = performance.now();
+    try {
+      await subscribeOnce(state, connection);
+      if (!over.aborted) log.error({ queue: queue.name }, 'subscription lost');
+    } catch (error) {
+      const fields = { queue: queue.name, ...errorFields(error) };
+      if (failures === 0 && !over.aborted) log.error(fields, 'cannot subscribe');
+    }
+    failures = performance.now() - startedAt > STABLE_MS ? 0 : failures + 1;
+    await sleep(fullJitterMs(failures, BACKOFF), over);
+  }
+}
+
+/** From subscribing to the end of the subscription, and of its channel unless a drain still needs it. */
+async function subscribeOnce<Data>(state: ConsumerState<Data>, connection: ChannelModel): Promise<void> {
+  const { running, draining, deps } = state;
+  const { context, concurrency, changed } = deps;
   const take = (delivery: ConsumeMessage, lease: Lease) => {
     const work = processDelivery(context, delivery, lease);
     running.add(work);
     void work.finally(() => running.delete(work));
   };
+  const open = openSession(connection, deps, take);
+  state.opening = open;
+  const session = await open;
+  state.session = session;
+  changed();
+  context.log.info({ queue: context.queue.name, concurrency }, 'subscribed');
+  if (draining.signal.aborted) await stopTaking(session, context);
+  await aborted(session.ended.signal);
+  changed();
+  if (draining.signal.aborted || session.lost.aborted) return;
+  await within(context.handlerTimeoutMs, Promise.allSettled(running), context.log); // cancelled by the broker
+  await within(RPC_TIMEOUT_MS, session.channel.close(), context.log);
+}
 
-  const subscribeOnce = async (connection: ChannelModel): Promise<void> => {
-    const open = openSession(connection, deps, take);
-    opening = open;
-    const opened = await open;
-    session = opened;
-    changed();
-    log.info({ queue, concurrency: deps.concurrency }, 'subscribed');
-    if (draining.signal.aborted) await stopTaking(opened, context);
-    await aborted(opened.ended.signal);
-    if (draining.signal.aborted) return; // the channel stays: running handlers acknowledge on it
-    changed();
-    if (opened.lost.aborted) return;
-    await within(context.handlerTimeoutMs, Promise.allSettled(running), log); // cancelled by the broker
-    await within(RPC_TIMEOUT_MS, opened.channel.close(), log);
-  };
-
-  const keepSubscribed = async (connection: ChannelModel, gone: AbortSignal): Promise<void> => {
-    const over = AbortSignal.any([gone, draining.signal]);
-    for (let failures = 0; !over.aborted; ) {
-      const startedAt = performance.now();
-      try {
-        await subscribeOnce(connection);
-        if (!over.aborted) log.error({ queue }, 'subscription lost');
-      } catch (error) {
-        if (failures === 0 && !over.aborted) log.error({ queue, ...errorFields(error) }, 'cannot subscribe');
-      }
-      failures = performance.now() - startedAt > STABLE_MS ? 0 : failures + 1;
-      await sleep(fullJitterMs(failures, BACKOFF), over);
-    }
-  };
-  link.onConnection((connection, gone) => void keepSubscribed(connection, gone));
-
-  const drain = async (graceMs: number): Promise<void> => {
-    draining.abort();
-    await within(RPC_TIMEOUT_MS, opening, log);
-    if (session !== undefined) await stopTaking(session, context);
-    await within(graceMs, Promise.allSettled(running), log);
-    if (running.size === 0) return;
-    log.warn({ queue, unfinished: running.size }, 'drain: grace is over, unfinished messages go back');
-    session?.revoked.abort();
-    await within(ABORT_REACTION_MS, Promise.allSettled(running), log);
-  };
-
-  return {
-    queueName: queue,
-    drain: (graceMs = DEFAULT_GRACE_MS) => {
-      drained ??= drain(graceMs);
-      return drained;
-    },
-    isSubscribed: () => session !== undefined && !session.ended.signal.aborted,
-    isDrained: () => draining.signal.aborted,
-    inHand: () => running.size,
-    closeChannel: async () => {
-      if (session !== undefined) await within(RPC_TIMEOUT_MS, session.channel.close(), log);
-    },
-  };
+async function drain<Data>(state: ConsumerState<Data>, graceMs: number): Promise<void> {
+  const { running, draining, deps } = state;
+  const { log, queue } = deps.context;
+  draining.abort();
+  await within(RPC_TIMEOUT_MS, state.opening, log);
+  if (state.session !== undefined) await stopTaking(state.session, deps.context);
+  await within(graceMs, Promise.allSettled(running), log);
+  if (running.size === 0) return;
+  log.warn({ queue: queue.name, unfinished: running.size }, 'drain: grace is over, unfinished messages go back');
+  state.session?.revoked.abort();
+  await within(ABORT_REACTION_MS, Promise.allSettled(running), log);
 }
 
 /** basic.cancel; what was delivered before the broker's answer is handled like the rest. */

@@ -34,82 +34,94 @@ interface Current {
   readonly gone: AbortSignal;
 }
 
+interface LinkState {
+  readonly options: LinkOptions;
+  readonly listeners: ConnectionListener[];
+  readonly stop: AbortController;
+  current: Current | undefined;
+  blocked: boolean;
+  /** Whether the log knows that the broker cannot be reached; it is told once per outage. */
+  reported: boolean;
+}
+
 export function createLink(options: LinkOptions): Link {
-  const { role, log, emit, changed } = options;
-  const listeners: ConnectionListener[] = [];
   const stop = new AbortController();
-  let current: Current | undefined;
-  let blocked = false;
-  let reported = false;
-
-  const setBlocked = (value: boolean) => {
-    if (blocked === value) return;
-    blocked = value;
-    emit({ type: 'blocked', blocked });
-    log.warn({ role, blocked }, blocked ? 'broker blocks publishers' : 'broker takes messages again');
-    changed();
-  };
-
-  const hold = async (connection: ChannelModel) => {
-    const gone = new AbortController();
-    connection.on('blocked', () => setBlocked(true));
-    connection.on('unblocked', () => setBlocked(false));
-    connection.on('error', (error) => log.warn({ role, ...errorFields(error) }, 'broker connection failed'));
-    connection.on('handler-error', (error) => log.error({ role, ...errorFields(error) }, 'connection listener threw'));
-    connection.on('close', () => gone.abort());
-    await (await connection.createChannel()).close(); // a close right behind the handshake came before the listeners
-    current = { connection, gone: gone.signal };
-    reported = false;
-    log.info({ role }, 'broker connected');
-    emit({ type: 'connected', role });
-    changed();
-    for (const listener of listeners) listener(connection, gone.signal);
-    await aborted(gone.signal);
-    current = undefined;
-    setBlocked(false);
-    emit({ type: 'disconnected', role });
-    if (!stop.signal.aborted) log.warn({ role }, 'broker connection lost');
-    changed();
-  };
-
-  const attempt = async () => {
-    const socket = new AbortController();
-    const destroy = () => socket.abort();
-    stop.signal.addEventListener('abort', destroy, { once: true });
-    try {
-      await hold(await dial(options, socket.signal));
-    } catch (error) {
-      if (!reported && !stop.signal.aborted) log.warn({ role, ...errorFields(error) }, 'broker cannot be reached');
-      reported = true;
-    } finally {
-      stop.signal.removeEventListener('abort', destroy);
-      destroy(); // a lost peer never answers a half-close; without this its socket would linger
-    }
-  };
-
-  const keepConnected = async () => {
-    for (let failures = 0; !stop.signal.aborted; ) {
-      const startedAt = performance.now();
-      await attempt();
-      failures = performance.now() - startedAt > STABLE_MS + options.connectTimeoutMs ? 0 : failures + 1;
-      await sleep(fullJitterMs(Math.max(0, failures - 1), BACKOFF), stop.signal);
-    }
-  };
-  const running = keepConnected();
-
+  const state: LinkState = { options, listeners: [], stop, current: undefined, blocked: false, reported: false };
+  const running = keepConnected(state);
   return {
     onConnection: (listener) => {
-      listeners.push(listener);
-      if (current !== undefined) listener(current.connection, current.gone);
+      state.listeners.push(listener);
+      if (state.current !== undefined) listener(state.current.connection, state.current.gone);
     },
-    isUp: () => current !== undefined,
-    isBlocked: () => blocked,
+    isUp: () => state.current !== undefined,
+    isBlocked: () => state.blocked,
     close: async () => {
-      if (current !== undefined) await within(CLOSE_TIMEOUT_MS, current.connection.close(), log);
+      if (state.current !== undefined) await within(CLOSE_TIMEOUT_MS, state.current.connection.close(), options.log);
       stop.abort();
       await running;
     },
   };
+}
+
+async function keepConnected(state: LinkState): Promise<void> {
+  const { stop, options } = state;
+  for (let failures = 0; !stop.signal.aborted; ) {
+    const startedAt = performance.now();
+    await connectOnce(state);
+    const wasStable = performance.now() - startedAt > STABLE_MS + options.connectTimeoutMs;
+    await sleep(fullJitterMs(wasStable ? 0 : failures, BACKOFF), stop.signal);
+    failures = wasStable ? 0 : failures + 1;
+  }
+}
+
+/** From dialling to the loss of the connection. */
+async function connectOnce(state: LinkState): Promise<void> {
+  const { stop, options } = state;
+  const socket = new AbortController();
+  const destroy = () => socket.abort();
+  stop.signal.addEventListener('abort', destroy, { once: true });
+  try {
+    await hold(state, await dial(options, socket.signal));
+  } catch (error) {
+    const fields = { role: options.role, ...errorFields(error) };
+    if (!state.reported && !stop.signal.aborted) options.log.warn(fields, 'broker cannot be reached');
+    state.reported = true;
+  } finally {
+    stop.signal.removeEventListener('abort', destroy);
+    destroy(); // a lost peer never answers a half-close; without this its socket would linger
+  }
+}
+
+async function hold(state: LinkState, connection: ChannelModel): Promise<void> {
+  const { role, log, emit, changed } = state.options;
+  const gone = new AbortController();
+  connection.on('blocked', () => setBlocked(state, true));
+  connection.on('unblocked', () => setBlocked(state, false));
+  connection.on('error', (error) => log.warn({ role, ...errorFields(error) }, 'broker connection failed'));
+  connection.on('handler-error', (error) => log.error({ role, ...errorFields(error) }, 'connection listener threw'));
+  connection.on('close', () => gone.abort());
+  await (await connection.createChannel()).close(); // a close right behind the handshake came before the listeners
+  state.current = { connection, gone: gone.signal };
+  state.reported = false;
+  log.info({ role }, 'broker connected');
+  emit({ type: 'connected', role });
+  changed();
+  for (const listener of state.listeners) listener(connection, gone.signal);
+  await aborted(gone.signal);
+  state.current = undefined;
+  setBlocked(state, false);
+  emit({ type: 'disconnected', role });
+  if (!state.stop.signal.aborted) log.warn({ role }, 'broker connection lost');
+  changed();
+}
+
+function setBlocked(state: LinkState, blocked: boolean): void {
+  if (state.blocked === blocked) return;
+  state.blocked = blocked;
+  const { role, log, emit, changed } = state.options;
+  emit({ type: 'blocked', blocked });
+  log.warn({ role, blocked }, blocked ? 'broker blocks publishers' : 'broker takes messages again');
+  changed();
 }
 
 function dial({ url, appId, role, heartbeatSeconds, connectTimeoutMs }: LinkOptions, signal: AbortSignal) {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { EXCHANGES, type Queue } from '@dueline/contracts';
 import { fullJitterMs, sleep } from '@dueline/kernel';
 import type { ChannelModel, ConfirmChannel, ConsumeMessage, Options } from 'amqplib';
@@ -40,74 +41,71 @@ interface Body {
   readonly properties: Options.Publish;
 }
 
+interface PublisherState {
+  readonly options: PublisherOptions;
+  readonly active: Set<Promise<unknown>>;
+  window: SendWindow | undefined;
+  closing: boolean;
+}
+
 export function createPublisher(options: PublisherOptions): Publisher {
-  const { link, appId, log } = options;
-  const active = new Set<Promise<unknown>>();
-  let window: SendWindow | undefined;
-  let closing = false;
-
-  const setWindow = (value: SendWindow | undefined) => {
-    window = value;
-    options.changed();
-  };
-  const onBlocked = () => window?.refuseWaiting('blocked');
+  const state: PublisherState = { options, active: new Set(), window: undefined, closing: false };
+  const { link, log } = options;
   link.onConnection((connection, gone) => {
-    connection.on('blocked', onBlocked);
-    void keepChannel(connection, { gone, log, setWindow });
+    connection.on('blocked', () => state.window?.refuseWaiting('blocked'));
+    void keepChannel(connection, gone, state);
   });
-
-  const send = async (bodies: readonly Body[]): Promise<PublishResult[]> => {
-    const batch = sendAll(bodies);
-    active.add(batch);
-    try {
-      return await batch;
-    } finally {
-      active.delete(batch);
-    }
-  };
-
-  const start = (body: Body): Sending => {
-    if (body.content.length > MAX_BODY_BYTES) return refused('too_large');
-    if (window === undefined || closing) return refused('not_connected');
-    if (link.isBlocked()) return refused('blocked');
-    return window.send(body);
-  };
-
-  const sendAll = async (bodies: readonly Body[]): Promise<PublishResult[]> => {
-    const sendings = bodies.map(start);
-    const giveUp = () => {
-      for (const sending of sendings) sending.giveUp();
-    };
-    const timer = setTimeout(giveUp, options.timeoutMs);
-    try {
-      return await Promise.all(sendings.map(({ result }) => result));
-    } finally {
-      clearTimeout(timer);
-    }
-  };
-
   return {
-    publish: (queue, messages) => publishTraced(queue, messages, { appId, emit: options.emit, send }),
-    defer: async (queue, { content, properties }) => {
-      const kept = typeof properties.headers?.traceparent === 'string' ? properties.headers.traceparent : null;
-      const headers = kept === null ? {} : { traceparent: kept };
-      const id = typeof properties.messageId === 'string' ? properties.messageId : crypto.randomUUID();
-      const copied = { ...commonProperties(queue, id, appId), type: properties.type ?? queue.name, headers };
-      const [result] = await send([
-        { exchange: RETRY_EXCHANGE, routingKey: queue.name, id, content, properties: copied },
-      ]);
+    publish: (queue, messages) => publishTraced(state, queue, messages),
+    defer: async (queue, delivery) => {
+      const [result] = await sendAll(state, [deferredBody(queue, delivery, options.appId)]);
       return result ?? { ok: false, reason: 'not_connected' };
     },
-    isReady: () => window !== undefined && !closing,
-    inFlight: () => active.size,
+    isReady: () => state.window !== undefined && !state.closing,
+    inFlight: () => state.active.size,
     flush: async (ms) => {
-      closing = true;
-      await within(ms, Promise.allSettled(active), log);
+      state.closing = true;
+      await within(ms, Promise.allSettled(state.active), log);
     },
     closeChannel: async () => {
-      if (window !== undefined) await within(CLOSE_TIMEOUT_MS, window.close(), log);
+      if (state.window !== undefined) await within(CLOSE_TIMEOUT_MS, state.window.close(), log);
     },
   };
+}
+
+async function sendAll(state: PublisherState, bodies: readonly Body[]): Promise<PublishResult[]> {
+  const sendings = bodies.map((body) => startSending(state, body));
+  const giveUp = () => {
+    for (const sending of sendings) sending.giveUp();
+  };
+  const timer = setTimeout(giveUp, state.options.timeoutMs);
+  const settled = Promise.all(sendings.map(({ result }) => result));
+  state.active.add(settled);
+  try {
+    return await settled;
+  } finally {
+    clearTimeout(timer);
+    state.active.delete(settled);
+  }
+}
+
+function startSending({ window, closing, options }: PublisherState, body: Body): Sending {
+  if (body.content.length > MAX_BODY_BYTES) return refused('too_large');
+  if (window === undefined || closing) return refused('not_connected');
+  if (options.link.isBlocked()) return refused('blocked');
+  return window.send(body);
+}
+
+/** The delivery byte for byte, without what the broker noted on it. */
+function deferredBody(queue: Queue<unknown>, { content, properties }: ConsumeMessage, appId: string): Body {
+  const id = typeof properties.messageId === 'string' ? properties.messageId : randomUUID();
+  const traceparent: unknown = properties.headers?.traceparent;
+  const copied = {
+    ...commonProperties(queue, id, appId),
+    type: properties.type ?? queue.name,
+    headers: typeof traceparent === 'string' ? { traceparent } : {},
+  };
+  return { exchange: RETRY_EXCHANGE, routingKey: queue.name, id, content, properties: copied };
 }
 
 const refused = (reason: PublishFailure): Sending => ({
@@ -126,17 +124,21 @@ const commonProperties = (queue: Queue<unknown>, id: string, appId: string): Opt
 });
 
 async function publishTraced<Data>(
+  state: PublisherState,
   queue: Queue<Data>,
   messages: readonly OutgoingMessage<Data>[],
-  { appId, emit, send }: { appId: string; emit: Emit; send: (bodies: readonly Body[]) => Promise<PublishResult[]> },
 ): Promise<PublishResult[]> {
+  const { appId, emit } = state.options;
   const traced = messages.map((message) => {
     const { id, content } = encode(queue, message, appId);
     const { span, headers } = startPublishSpan(queue.name, message.traceparent);
     const properties = { ...commonProperties(queue, id, appId), headers };
     return { span, body: { exchange: queue.exchange, routingKey: queue.name, id, content, properties } };
   });
-  const results = await send(traced.map(({ body }) => body));
+  const results = await sendAll(
+    state,
+    traced.map(({ body }) => body),
+  );
   for (const [at, result] of results.entries()) {
     const span = traced[at]?.span;
     if (span !== undefined && !result.ok) markFailed(span, result.reason);
@@ -146,14 +148,13 @@ async function publishTraced<Data>(
   return results;
 }
 
-interface ChannelCare {
-  readonly gone: AbortSignal;
-  readonly log: Log;
-  readonly setWindow: (window: SendWindow | undefined) => void;
-}
-
 /** Keeps one confirm channel open for as long as the connection lives. */
-async function keepChannel(connection: ChannelModel, { gone, log, setWindow }: ChannelCare): Promise<void> {
+async function keepChannel(connection: ChannelModel, gone: AbortSignal, state: PublisherState): Promise<void> {
+  const { log, changed } = state.options;
+  const setWindow = (window: SendWindow | undefined) => {
+    state.window = window;
+    changed();
+  };
   for (let failures = 0; !gone.aborted; ) {
     const startedAt = performance.now();
     try {

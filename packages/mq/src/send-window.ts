@@ -34,67 +34,73 @@ interface Entry {
   returned: boolean;
 }
 
+interface WindowState {
+  readonly channel: ConfirmChannel;
+  readonly lost: AbortSignal;
+  waiting: Entry[];
+  /** A message whose time is over keeps its place until the broker answers: the limit is about what the broker holds. */
+  readonly unconfirmed: Map<string, Entry>;
+  bufferFull: boolean;
+}
+
+/** @param lost Aborts when the channel closes, before the callbacks of its confirms run. */
 export function createSendWindow(channel: ConfirmChannel, lost: AbortSignal): SendWindow {
-  let waiting: Entry[] = [];
-  // A message whose time is over keeps its place until the broker answers: the limit is about what the broker holds.
-  const unconfirmed = new Map<string, Entry>();
-  let bufferFull = false;
-
-  const refuseWaiting = (reason: PublishFailure) => {
-    const refused = waiting;
-    waiting = [];
-    for (const entry of refused) entry.settle({ ok: false, reason });
-  };
-
-  const confirmed = (entry: Entry, failed: boolean) => {
-    unconfirmed.delete(entry.message.id);
-    if (failed) entry.settle({ ok: false, reason: lost.aborted ? 'channel_closed' : 'nacked' });
-    else entry.settle(entry.returned ? { ok: false, reason: 'unroutable' } : { ok: true });
-    pump();
-  };
-
-  const transmit = (entry: Entry) => {
-    const { exchange, routingKey, content, properties, id } = entry.message;
-    unconfirmed.set(id, entry);
-    const onConfirm = (error: unknown) => confirmed(entry, error !== null);
-    try {
-      bufferFull = !channel.publish(exchange, routingKey, content, properties, onConfirm);
-    } catch {
-      // amqplib throws instead of calling back when the channel has just been closed: the message was never sent
-      unconfirmed.delete(id);
-      entry.settle({ ok: false, reason: 'not_connected' });
-    }
-  };
-
-  const pump = () => {
-    while (!lost.aborted && !bufferFull && unconfirmed.size < MAX_UNCONFIRMED) {
-      const entry = waiting.shift();
-      if (entry === undefined) return;
-      if (!entry.settled) transmit(entry);
-    }
-  };
-
+  const state: WindowState = { channel, lost, waiting: [], unconfirmed: new Map(), bufferFull: false };
   channel.on('drain', () => {
-    bufferFull = false;
-    pump();
+    state.bufferFull = false;
+    pump(state);
   });
   channel.on('return', ({ properties }) => {
-    const entry = unconfirmed.get(String(properties.messageId));
+    const entry = state.unconfirmed.get(String(properties.messageId));
     if (entry !== undefined) entry.returned = true;
   });
-  channel.on('close', () => refuseWaiting('not_connected'));
-
+  channel.on('close', () => refuseWaiting(state, 'not_connected'));
   return {
     send: (message) => {
       const { entry, sending } = createEntry(message);
       if (lost.aborted) entry.settle({ ok: false, reason: 'not_connected' });
-      else waiting.push(entry);
-      pump();
+      else state.waiting.push(entry);
+      pump(state);
       return sending;
     },
-    refuseWaiting,
+    refuseWaiting: (reason) => refuseWaiting(state, reason),
     close: () => channel.close(),
   };
+}
+
+function refuseWaiting(state: WindowState, reason: PublishFailure): void {
+  const refused = state.waiting;
+  state.waiting = [];
+  for (const entry of refused) entry.settle({ ok: false, reason });
+}
+
+function pump(state: WindowState): void {
+  const { lost, unconfirmed, waiting } = state;
+  while (!lost.aborted && !state.bufferFull && unconfirmed.size < MAX_UNCONFIRMED) {
+    const entry = waiting.shift();
+    if (entry === undefined) return;
+    if (!entry.settled) transmit(state, entry);
+  }
+}
+
+function transmit(state: WindowState, entry: Entry): void {
+  const { exchange, routingKey, content, properties, id } = entry.message;
+  state.unconfirmed.set(id, entry);
+  const onConfirm = (error: unknown) => confirmed(state, entry, error !== null);
+  try {
+    state.bufferFull = !state.channel.publish(exchange, routingKey, content, properties, onConfirm);
+  } catch {
+    // amqplib throws instead of calling back when the channel has just been closed: the message was never sent
+    state.unconfirmed.delete(id);
+    entry.settle({ ok: false, reason: 'not_connected' });
+  }
+}
+
+function confirmed(state: WindowState, entry: Entry, failed: boolean): void {
+  state.unconfirmed.delete(entry.message.id);
+  if (failed) entry.settle({ ok: false, reason: state.lost.aborted ? 'channel_closed' : 'nacked' });
+  else entry.settle(entry.returned ? { ok: false, reason: 'unroutable' } : { ok: true });
+  pump(state);
 }
 
 function createEntry(message: Sendable): { entry: Entry; sending: Sending } {

@@ -53,10 +53,12 @@ test('a drain lets running handlers finish and leaves the rest to others; nothin
 
 test('a handler that is not finished after the grace is told so, and its message goes back', async () => {
   const first = await setUp();
+  let started = false;
   let told = false;
   const consumer = first.broker.consume(
     ordersQueue,
     async (_message, { signal }) => {
+      started = true;
       await once(signal, 'abort');
       told = true;
       throw new Error('stopped');
@@ -64,8 +66,7 @@ test('a handler that is not finished after the grace is told so, and its message
     { concurrency: 1 },
   );
   await first.broker.publish(ordersQueue, [messageOf(4)]);
-  await until(() => first.lines.some(({ message }) => message === 'subscribed'));
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  await until(() => started);
   await consumer.drain(50);
   expect(told).toBe(true);
   await first.broker.close();
