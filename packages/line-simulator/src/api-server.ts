@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { errorText } from '@dueline/kernel';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
+import { compact } from './compact.ts';
 import { OTHER_ENDPOINTS } from './endpoints-other.ts';
 import { SEND_ENDPOINTS } from './endpoints-send.ts';
 import { type Answer, type Endpoint, failure, type RawBody, type World } from './exchange.ts';
@@ -148,7 +149,7 @@ function createReception({ world, metrics }: Api) {
     const retryKey = typeof header === 'string' ? header : undefined;
     const path = pathOf(request);
     const token = /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1];
-    const requestId = randomUUID();
+    const requestId = compact(randomUUID());
     const store = world.store();
     const at = world.clock.now();
     const number = store.requests.arrive({ at, method: request.method, path, requestId, retryKey });

@@ -1,4 +1,5 @@
 import { digestColumn, float64Column, uint8Column, uint32Column } from './columns.ts';
+import { compact } from './compact.ts';
 import type { AcceptEntry } from './ledger-store.ts';
 
 /** What is known of a request when it arrives. */
@@ -105,8 +106,9 @@ export function createLidBook() {
       if (known !== undefined) return known;
       channelRefs.push(channelRef);
       suppressed.push(0);
-      const number = names.push(lid);
-      ofChannel.set(lid, number);
+      const kept = compact(lid);
+      const number = names.push(kept);
+      ofChannel.set(kept, number);
       return number;
     },
     get count() {
