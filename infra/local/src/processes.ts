@@ -76,7 +76,7 @@ export const logTail = ({ logFile }: ServerProcess): string => readFileSync(logF
 export async function waitUntilReady(server: ServerProcess, check: () => Promise<string | undefined>): Promise<void> {
   const deadline = performance.now() + START_TIMEOUT_MS;
   let end: string | undefined;
-  server.ended.then((how) => {
+  void server.ended.then((how) => {
     end = how;
   });
   for (;;) {

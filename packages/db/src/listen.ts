@@ -48,7 +48,9 @@ async function listenUntilLost(options: ListenOptions, state: { client: pg.Clien
     options.onWake('connected');
     // A frozen server sends no event at all: only an unanswered question tells.
     const failed = new Promise<unknown>((resolve) => {
-      probe = setInterval(() => client.query('select 1').catch(resolve), PROBE_EVERY_MS);
+      probe = setInterval(() => {
+        client.query('select 1').catch(resolve);
+      }, PROBE_EVERY_MS);
     });
     return await Promise.race([lost, failed]);
   } catch (error) {

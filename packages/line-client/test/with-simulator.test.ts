@@ -4,7 +4,7 @@ import { createLineClient } from '../src/index.ts';
 
 const cleanups: (() => void | Promise<void>)[] = [];
 afterEach(async () => {
-  await Promise.all(cleanups.splice(0).map((cleanup) => cleanup()));
+  await Promise.all(cleanups.splice(0).map(async (cleanup) => cleanup()));
 });
 
 const TOKEN = 'token-1';
