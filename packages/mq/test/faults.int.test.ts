@@ -16,7 +16,7 @@ async function setUpBehindProxy() {
   onTestFinished(() => vhost[Symbol.asyncDispose]());
   const proxy = await createProxy(vhost.url);
   const { log, lines } = recordingLog();
-  const timing = { heartbeatSeconds: 1, publishTimeoutMs: 300, connectTimeoutMs: 500 };
+  const timing = { heartbeatSeconds: 1, publishTimeoutMs: 1_000, connectTimeoutMs: 1_000 };
   const broker = connectBroker({ url: proxy.url, appId: 'mq-test', log, queues: TEST_QUEUES, ...timing });
   onTestFinished(() => broker.close());
   await broker.ready();
@@ -35,7 +35,7 @@ test('behind a silent network publishes settle in time, and consuming goes on wh
     ordersQueue,
     Array.from({ length: 600 }, (_, at) => messageOf(at + 2)),
   );
-  expect(performance.now() - startedAt).toBeLessThan(2_000);
+  expect(performance.now() - startedAt).toBeLessThan(4_000);
   expect(new Set(results.map((result) => (result.ok ? 'ok' : result.reason)))).toEqual(new Set(['timeout']));
   await until(() => broker.state() === 'connecting');
   expect(await broker.publish(ordersQueue, [messageOf(700)])).toEqual([{ ok: false, reason: 'not_connected' }]);
@@ -51,7 +51,7 @@ test('while the broker is away a publish answers at once and nothing is kept for
   await until(() => broker.state() === 'connecting');
   const startedAt = performance.now();
   expect(await broker.publish(ordersQueue, [messageOf(1)])).toEqual([{ ok: false, reason: 'not_connected' }]);
-  expect(performance.now() - startedAt).toBeLessThan(100);
+  expect(performance.now() - startedAt).toBeLessThan(500);
   proxy.thaw();
   await broker.ready();
   const seen: number[] = [];
@@ -137,4 +137,63 @@ test('a deleted queue turns the broker unready and is subscribed again once it i
   await broker.ready();
   await broker.publish(ordersQueue, [messageOf(3)]);
   await until(() => seen.includes(3));
+});
+
+test('when the network breaks under load every publish is answered and what was confirmed is handled', async () => {
+  const { proxy, broker, vhost } = await setUpBehindProxy();
+  const confirmed: number[] = [];
+  const reasons = new Set<string>();
+  const publishAll = async (from: number) => {
+    for (let id = from; id < from + 1_500; id += 50) {
+      const ids = Array.from({ length: 50 }, (_, at) => id + at);
+      const results = await broker.publish(ordersQueue, ids.map(messageOf));
+      expect(results).toHaveLength(ids.length);
+      for (const [at, result] of results.entries()) {
+        if (result.ok) confirmed.push(ids[at] ?? 0);
+        else reasons.add(result.reason);
+      }
+    }
+  };
+  const seen = new Set<number>();
+  const receiver = connectBroker({ url: vhost.url, appId: 'receiver', log: recordingLog().log, queues: TEST_QUEUES });
+  onTestFinished(() => receiver.close());
+  const note: OrderHandler = async (message) => {
+    seen.add(idOf(message));
+    return DONE;
+  };
+  receiver.consume(ordersQueue, note, { concurrency: 20 });
+  const published = Promise.all([1, 10_001, 20_001, 30_001].map(publishAll));
+  await until(() => confirmed.length > 500);
+  proxy.cut();
+  proxy.thaw();
+  await published;
+  await broker.ready();
+  await receiver.ready();
+  await receiver.settled();
+  expect(reasons.has('channel_closed')).toBe(true);
+  expect(reasons.isSubsetOf(new Set(['channel_closed', 'not_connected', 'timeout']))).toBe(true);
+  expect(confirmed.filter((id) => !seen.has(id))).toEqual([]);
+});
+
+test('messages survive repeated losses of the consumer connection: every one is handled', async () => {
+  const { proxy, broker, vhost } = await setUpBehindProxy();
+  const ids = Array.from({ length: 400 }, (_, at) => at + 1);
+  await broker.publish(ordersQueue, ids.map(messageOf));
+  const seen = new Set<number>();
+  const handler: OrderHandler = async (message) => {
+    await new Promise((resolve) => setTimeout(resolve, 2));
+    seen.add(idOf(message));
+    return DONE;
+  };
+  broker.consume(ordersQueue, handler, { concurrency: 5 });
+  for (const share of [50, 120, 200]) {
+    await until(() => seen.size >= share);
+    proxy.cut();
+    proxy.thaw();
+  }
+  await until(() => seen.size === ids.length);
+  await broker.ready();
+  await broker.settled();
+  const channel = await (await operator(vhost)).createChannel();
+  expect((await channel.checkQueue('orders.dlq')).messageCount).toBe(0);
 });
