@@ -2,9 +2,9 @@ import type { ConfirmChannel, Options } from 'amqplib';
 import type { PublishFailure, PublishResult } from './types.ts';
 
 /** Unconfirmed messages per channel; the rest waits in the process, within its time limit. */
-export const MAX_UNCONFIRMED = 500;
+const MAX_UNCONFIRMED = 500;
 
-export interface Sendable {
+interface Sendable {
   readonly exchange: string;
   readonly routingKey: string;
   /** Equal to the message id, by which the broker's returns are matched. */

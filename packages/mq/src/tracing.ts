@@ -1,6 +1,7 @@
 import {
   type Context,
   context,
+  isSpanContextValid,
   ROOT_CONTEXT,
   type Span,
   type SpanContext,
@@ -13,19 +14,17 @@ import {
 const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 
 /** The W3C header as a span context; undefined for anything that is not one. */
-export function parseTraceparent(value: unknown): SpanContext | undefined {
+function parseTraceparent(value: unknown): SpanContext | undefined {
   const match = typeof value === 'string' ? TRACEPARENT.exec(value) : null;
   const [, traceId, spanId, flags] = match ?? [];
   if (traceId === undefined || spanId === undefined || flags === undefined) return undefined;
   const parsed = { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & TraceFlags.SAMPLED, isRemote: true };
-  return trace.wrapSpanContext(parsed).spanContext();
+  return isSpanContextValid(parsed) ? parsed : undefined;
 }
 
 function formatTraceparent({ traceId, spanId, traceFlags }: SpanContext): string {
   return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
 }
-
-const isValid = ({ traceId, spanId }: SpanContext) => !/^0+$/.test(traceId) && !/^0+$/.test(spanId);
 
 function parentFrom(traceparent: unknown, otherwise: Context): Context {
   const parsed = parseTraceparent(traceparent);
@@ -46,7 +45,7 @@ export function startPublishSpan(queue: string, traceparent: string | undefined)
   const options = { kind: SpanKind.PRODUCER, attributes: attributes(queue, 'publish') };
   const span = tracer().startSpan(`publish ${queue}`, options, parentFrom(traceparent, context.active()));
   const carried = span.spanContext();
-  return { span, headers: isValid(carried) ? { traceparent: formatTraceparent(carried) } : {} };
+  return { span, headers: isSpanContextValid(carried) ? { traceparent: formatTraceparent(carried) } : {} };
 }
 
 /** Runs `work` inside a consumer span whose parent is the publisher's span. */

@@ -33,7 +33,7 @@ export async function verifyTopology(options: VerifyOptions): Promise<readonly s
 }
 
 /** Passive declarations; each miss costs its channel, so the next check gets a new one. */
-export async function findMissing(connection: ChannelModel, topology: Topology, log: Log): Promise<readonly string[]> {
+async function findMissing(connection: ChannelModel, topology: Topology, log: Log): Promise<readonly string[]> {
   const missing: string[] = [];
   let channel: Channel | undefined;
   const check = async (what: string, look: (on: Channel) => Promise<unknown>) => {
