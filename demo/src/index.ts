@@ -1,0 +1,3 @@
+export { APP_NAMES, type App, type AppName, startApp, untilReady } from './stack/apps.ts';
+export type { LineSimulator } from './stack/simulator.ts';
+export { type Stack, type StackOptions, startStack } from './stack/stack.ts';

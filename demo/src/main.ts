@@ -1,0 +1,116 @@
+import { parseArgs } from 'node:util';
+import { judge, type Verdict } from './judge.ts';
+import { createNarrator, invitation, type Narrator } from './narrate.ts';
+import { readActions, readDecisions, watchReceipts } from './observe.ts';
+import { planStory } from './plan.ts';
+import { PLANTING, PLANTS, type Plant } from './plant.ts';
+import { play } from './play.ts';
+import { channels, seed } from './seed.ts';
+import { type Stack, startStack } from './stack/stack.ts';
+
+const HELP = `usage: ./dueline demo [--once] [--json] [--plant ${PLANTS.join('|')}]
+
+  Starts services, apps and a simulated LINE, plays a story and checks it against what LINE delivered.
+
+  --once           end after the story: exit 0 when all is as planned, else 1
+  --json           one JSON object as the last line of standard output; the story goes to standard error
+  --plant FAULT    do something wrong on purpose: the check must notice (needs --once)
+`;
+const RECEIVE_TIMEOUT_MS = 20_000;
+
+type Options = { readonly once: boolean; readonly json: boolean; readonly plant: Plant | undefined };
+
+async function tellStory(
+  stack: Stack,
+  { plant }: Options,
+  narrator: Narrator,
+): Promise<{ verdict: Verdict; lastSeq: number }> {
+  const { receipts: planned, cancelled: cancelledPlanned } = planStory();
+  const cast = await seed(stack);
+  narrator.line('two organizations, 2,000 users and six rules are there; the story begins');
+
+  const fault = plant === undefined ? undefined : PLANTING[plant];
+  if (fault?.when === 'before') await fault.plant(stack);
+  const watch = watchReceipts(stack.line, narrator.receipts);
+  const planting = fault?.when === 'during' ? fault.plant(stack) : undefined;
+  const actTimes = await play({ database: stack.database, cast, tell: narrator.act });
+  await planting;
+  await watch.settled(planned, RECEIVE_TIMEOUT_MS);
+  watch.stop();
+
+  const { executeAt, cancelled } = await readActions(stack, cast);
+  const violations = (await stack.line.violations()).length;
+  const verdict = judge({
+    planned,
+    cancelledPlanned,
+    receipts: watch.receipts,
+    actTimes,
+    executeAt,
+    cancelled,
+    violations,
+  });
+  narrator.result(verdict, await readDecisions(stack));
+  return { verdict, lastSeq: watch.receipts.at(-1)?.seq ?? 0 };
+}
+
+async function run(options: Options): Promise<number> {
+  const out = options.json ? process.stderr : process.stdout;
+  const narrator = createNarrator((text) => out.write(text), { colours: out.isTTY === true });
+  const interrupted = untilInterrupted();
+  narrator.line('starting PostgreSQL, RabbitMQ, Redis, the LINE simulator and four apps');
+  const starting = startStack({ env: process.env, channels, tell: narrator.line });
+  const stack = await Promise.race([starting, interrupted]);
+  if (stack === undefined) {
+    await (await starting).stop();
+    return 130;
+  }
+  try {
+    const told = await Promise.race([tellStory(stack, options, narrator), interrupted]);
+    if (told === undefined) return 130;
+    const { verdict, lastSeq } = told;
+    if (!options.once) {
+      out.write(invitation(stack));
+      const watch = watchReceipts(stack.line, narrator.receipts, lastSeq);
+      await interrupted;
+      watch.stop();
+    }
+    if (options.json) process.stdout.write(`${JSON.stringify(verdict)}\n`);
+    return verdict.ok ? 0 : 1;
+  } finally {
+    narrator.line('stopping');
+    await stack.stop();
+  }
+}
+
+function untilInterrupted(): Promise<undefined> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => resolve(undefined));
+  });
+}
+
+function readOptions(args: readonly string[]): Options | 'help' {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      once: { type: 'boolean', default: false },
+      json: { type: 'boolean', default: false },
+      plant: { type: 'string' },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) return 'help';
+  const plant = PLANTS.find((known) => known === values.plant);
+  if (values.plant !== undefined && (plant === undefined || !values.once)) {
+    throw new Error(plant === undefined ? `--plant takes ${PLANTS.join(', ')}` : '--plant needs --once');
+  }
+  return { once: values.once, json: values.json, plant };
+}
+
+try {
+  const options = readOptions(process.argv.slice(2));
+  if (options === 'help') process.stdout.write(HELP);
+  else process.exitCode = await run(options);
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,73 @@
+import type { ReceiptRow } from '@dueline/line-simulator';
+import type { Verdict } from './judge.ts';
+import type { Stack } from './stack/stack.ts';
+import { ACCOUNTS, type Act } from './story.ts';
+
+export interface Narrator {
+  line(text: string): void;
+  act(act: Act): void;
+  receipts(receipts: readonly ReceiptRow[]): void;
+  result(verdict: Verdict, decisions: readonly { decision: string; reason: string; count: number }[]): void;
+}
+
+const nameOf = new Map(ACCOUNTS.map(({ channelId, name }) => [channelId, name]));
+
+/** Tells the story to people, one line per happening, with the seconds since `begin` in front. */
+export function createNarrator(write: (text: string) => void, { colours }: { colours: boolean }): Narrator {
+  const begin = performance.now();
+  const paint = (code: number, text: string) => (colours ? `\u001b[${code}m${text}\u001b[0m` : text);
+  const stamp = () => paint(90, `${((performance.now() - begin) / 1_000).toFixed(1).padStart(5)} s`);
+  const line = (text: string) => write(`${stamp()}  ${text}\n`);
+  return {
+    line,
+    act: ({ tell }) => line(paint(36, `· ${tell}`)),
+    receipts: (receipts) => {
+      for (const [what, count] of countBy(receipts, (receipt) => `${receipt.lid ?? 'unmarked'} ${receipt.channelId}`)) {
+        const [lid = '', channelId = ''] = what.split(' ');
+        line(
+          `  ${paint(32, `LINE delivered ${String(count).padStart(3)} × ${lid.padEnd(13)}`)} ${nameOf.get(channelId) ?? channelId}`,
+        );
+      }
+    },
+    result: (verdict, decisions) => {
+      write('\n');
+      for (const row of resultRows(verdict)) write(`  ${row}\n`);
+      write(`\n  What trigger_log says:\n`);
+      for (const { decision, reason, count } of decisions)
+        write(`    ${String(count).padStart(5)}  ${decision} (${reason})\n`);
+      write(
+        `\n  ${verdict.ok ? paint(32, 'Everything arrived exactly once, on time.') : paint(31, 'This is not what was planned.')}\n`,
+      );
+    },
+  };
+}
+
+function countBy(receipts: readonly ReceiptRow[], keyOf: (receipt: ReceiptRow) => string): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const receipt of receipts) counts.set(keyOf(receipt), (counts.get(keyOf(receipt)) ?? 0) + 1);
+  return counts;
+}
+
+function resultRows(verdict: Verdict): string[] {
+  const { latenessMs } = verdict;
+  return [
+    `planned     ${verdict.planned} messages, and ${verdict.cancelledPlanned} reminders to be cancelled`,
+    `received    ${verdict.received}    lost ${verdict.lost}    duplicates ${verdict.duplicates}    unexpected ${verdict.unexpected}`,
+    `cancelled   ${verdict.cancelled} reminders, because the cart was paid when they came due`,
+    `lateness    p50 ${latenessMs.p50} ms    p99 ${latenessMs.p99} ms    early ${verdict.early}`,
+    `violations  ${verdict.violations} of LINE's contract`,
+  ];
+}
+
+/** What people can do while the demo stays up. */
+export function invitation(stack: Stack): string {
+  return `
+  The demo stays up until Ctrl-C. Try it yourself: make somebody Gold and watch.
+
+    psql '${stack.databaseUrl}' -c \\
+      "update line_user set attributes = attributes || '{\\"tier\\": \\"gold\\"}' where display_name = 'User 900'"
+
+  Health and metrics: ${[...stack.apps.values()].map(({ name, url }) => `${name} ${url}/metrics`).join('\n                      ')}
+  Logs of the apps:   ${stack.logFolder}
+`;
+}

@@ -1,0 +1,41 @@
+import { sleep } from '@dueline/kernel';
+import { usersOf } from './plan.ts';
+import type { Cast } from './seed.ts';
+import type { Stack } from './stack/stack.ts';
+import { ACCOUNTS, ACTS, type Act } from './story.ts';
+
+/** When each act began, by the database's clock, in milliseconds since the epoch, by channel id. */
+export type ActTimes = ReadonlyMap<Act, ReadonlyMap<string, number>>;
+
+/** Plays the acts at their times: each is one plain UPDATE per account, as any service would write it. */
+export async function play({
+  database,
+  cast,
+  tell,
+}: Pick<Stack, 'database'> & { cast: Cast; tell: (act: Act) => void }): Promise<ActTimes> {
+  const begin = performance.now();
+  const times = new Map<Act, Map<string, number>>();
+  for (const act of ACTS) {
+    await sleep(Math.max(0, act.atMs - (performance.now() - begin)));
+    tell(act);
+    times.set(act, await perform(database, cast, act));
+  }
+  return times;
+}
+
+async function perform(database: Stack['database'], cast: Cast, act: Act): Promise<Map<string, number>> {
+  const times = new Map<string, number>();
+  for (const account of ACCOUNTS) {
+    const tenant = cast.tenants.get(account.channelId);
+    if (tenant === undefined) throw new Error(`${account.name} was not seeded`);
+    const { rows } = await database.db.$client.query<{ at: string }>(
+      'select extract(epoch from clock_timestamp()) * 1000 as at',
+    );
+    times.set(account.channelId, Number(rows[0]?.at));
+    await database.db.$client.query(
+      'update line_user set attributes = attributes || $3::jsonb where organization_id = $1 and line_oa_id = $2 and user_id = any($4)',
+      [tenant.organizationId, tenant.lineOaId, JSON.stringify(act.set), usersOf(account, act.users)],
+    );
+  }
+  return times;
+}

@@ -1,0 +1,77 @@
+import { join } from 'node:path';
+import { sleep } from '@dueline/kernel';
+import { freePort } from '@dueline/local-services';
+import { type OurProcess, ROOT, spawnNode } from './process.ts';
+
+/** The apps of the walk, and what each is told besides the common settings. */
+const APPS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'pg-listener': { OUTBOX_LEASE_SECONDS: '10' },
+  'trigger-worker': { CLAIM_LEASE_SECONDS: '10' },
+  'cron-scheduler': { CLAIM_LEASE_SECONDS: '10', REAP_INTERVAL_SECONDS: '1' },
+  'line-delivery': { ATTEMPT_DEADLINE_SECONDS: '2', SETTLE_MARGIN_SECONDS: '1', LEASE_MARGIN_SECONDS: '3' },
+};
+
+export type AppName = 'pg-listener' | 'trigger-worker' | 'cron-scheduler' | 'line-delivery';
+export const APP_NAMES = Object.keys(APPS) as readonly AppName[];
+
+export interface App extends OurProcess {
+  /** Base URL of its health and metrics. */
+  readonly url: string;
+}
+
+export interface AppSettings {
+  readonly databaseUrl: string;
+  readonly amqpUrl: string;
+  readonly lineApiUrl: string;
+  readonly secretsKey: string;
+  readonly logFolder: string;
+  /** Overrides for every app, e.g. a trace collector. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Where the apps lie; the working tree unless given. */
+  readonly appsFolder?: string;
+}
+
+/** Starts one app of the working tree with short leases. It is not ready yet: see {@link untilReady}. */
+export async function startApp(name: AppName, settings: AppSettings): Promise<App> {
+  const port = await freePort();
+  const cwd = join(settings.appsFolder ?? join(ROOT, 'apps'), name);
+  const app = spawnNode({
+    name,
+    args: ['src/main.ts'],
+    cwd,
+    logFile: join(settings.logFolder, `${name}.log`),
+    env: {
+      PATH: process.env.PATH ?? '',
+      DUELINE_ENV: 'test', // opens the short leases
+      DUELINE_PARENT_PID: String(process.pid),
+      INSTANCE_NAME: `demo-${name}`,
+      HTTP_HOST: '127.0.0.1',
+      HTTP_PORT: String(port),
+      DATABASE_URL: settings.databaseUrl,
+      AMQP_URL: settings.amqpUrl,
+      LINE_API_URL: settings.lineApiUrl,
+      SECRETS_KEY: settings.secretsKey,
+      ...APPS[name],
+      ...settings.env,
+    },
+  });
+  return { ...app, url: `http://127.0.0.1:${port}` };
+}
+
+/** Resolves when /readyz says ready. @throws Error with the end of its log when the app ends or is not ready in time. */
+export async function untilReady(app: App, timeoutMs = 30_000): Promise<void> {
+  const deadline = performance.now() + timeoutMs;
+  let answer = 'no answer yet';
+  while (performance.now() < deadline) {
+    if (app.child.exitCode !== null) throw new Error(`${app.name} ended with ${app.child.exitCode}:\n${app.tail()}`);
+    try {
+      const response = await fetch(`${app.url}/readyz`, { signal: AbortSignal.timeout(2_000) });
+      if (response.ok) return;
+      answer = await response.text();
+    } catch (error) {
+      answer = String(error);
+    }
+    await sleep(50);
+  }
+  throw new Error(`${app.name} was not ready in ${timeoutMs} ms (${answer.trim()}):\n${app.tail()}`);
+}

@@ -1,0 +1,49 @@
+import type { ServiceUrls } from '@dueline/local-services';
+import pg from 'pg';
+
+/** A database and a vhost of one run's own, on servers that others may use too. */
+export interface Place {
+  readonly databaseUrl: string;
+  readonly amqpUrl: string;
+  readonly amqpManagementUrl: string;
+  /** Drops both. */
+  remove(): Promise<void>;
+}
+
+export async function createPlace(urls: ServiceUrls, name: string): Promise<Place> {
+  const databaseUrl = new URL(urls.databaseUrl);
+  databaseUrl.pathname = `/${name}`;
+  const amqpUrl = new URL(urls.amqpUrl);
+  amqpUrl.pathname = `/${name}`;
+  await administer(urls.databaseUrl, `create database ${name}`);
+  await manage(urls.amqpManagementUrl, 'PUT', `/vhosts/${name}`);
+  return {
+    databaseUrl: databaseUrl.href,
+    amqpUrl: amqpUrl.href,
+    amqpManagementUrl: urls.amqpManagementUrl,
+    remove: async () => {
+      await manage(urls.amqpManagementUrl, 'DELETE', `/vhosts/${name}`);
+      await administer(urls.databaseUrl, `drop database ${name} with (force)`);
+    },
+  };
+}
+
+async function administer(url: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
+
+/** The user that creates a vhost gets full rights on it. */
+async function manage(managementUrl: string, method: 'PUT' | 'DELETE', path: string): Promise<void> {
+  const url = new URL(managementUrl);
+  const authorization = `Basic ${Buffer.from(`${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`).toString('base64')}`;
+  url.username = '';
+  url.password = '';
+  const response = await fetch(`${url.href.replace(/\/$/, '')}${path}`, { method, headers: { authorization } });
+  if (!response.ok) throw new Error(`RabbitMQ's management API answered ${response.status} to ${method} ${path}`);
+}

@@ -1,0 +1,72 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import type { ChannelConfig, ReceiptRow, ViolationRow } from '@dueline/line-simulator';
+import { type OurProcess, ROOT, spawnNode } from './process.ts';
+
+/** The simulated LINE, in a process of its own. */
+export interface LineSimulator {
+  readonly process: OurProcess;
+  readonly apiUrl: string;
+  receiptsSince(seq: number): Promise<ReceiptRow[]>;
+  violations(): Promise<ViolationRow[]>;
+  /** From now on LINE accepts messages to these users and delivers none. */
+  block(channelId: string, userIds: readonly string[]): Promise<void>;
+  /** Sends past the product, as a broken client would: under a new retry key. */
+  pushAround(token: string, body: object): Promise<void>;
+}
+
+export async function startSimulator(channels: readonly ChannelConfig[], logFolder: string): Promise<LineSimulator> {
+  const ready = Promise.withResolvers<{ api: number; control: number }>();
+  let output = '';
+  const simulator = spawnNode(
+    {
+      name: 'line-simulator',
+      args: ['src/main.ts'],
+      cwd: join(ROOT, 'packages/line-simulator'),
+      env: { PATH: process.env.PATH ?? '' },
+      logFile: join(logFolder, 'line-simulator.log'),
+    },
+    (text) => {
+      output += text;
+      if (output.includes('\n')) ready.resolve(JSON.parse(output));
+    },
+  );
+  simulator.child.once('exit', (code) =>
+    ready.reject(new Error(`the LINE simulator ended with ${code}:\n${simulator.tail()}`)),
+  );
+  const ports = await ready.promise;
+  const apiUrl = `http://127.0.0.1:${ports.api}`;
+  const control = `http://127.0.0.1:${ports.control}/__sim`;
+  await post(`${control}/channels`, { channels });
+  return {
+    process: simulator,
+    apiUrl,
+    receiptsSince: (seq) => readLines<ReceiptRow>(`${control}/ledger/receipts?since=${seq}`),
+    violations: () => readLines<ViolationRow>(`${control}/ledger/violations`),
+    block: (channelId, userIds) => post(`${control}/users/block`, { channelId, userIds }),
+    pushAround: (token, body) =>
+      post(`${apiUrl}/v2/bot/message/push`, body, {
+        authorization: `Bearer ${token}`,
+        'x-line-retry-key': randomUUID(),
+      }),
+  };
+}
+
+async function post(url: string, body: object, headers: Readonly<Record<string, string>> = {}): Promise<void> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  });
+  if (!response.ok) throw new Error(`the LINE simulator answered ${response.status}: ${await response.text()}`);
+}
+
+async function readLines<Row>(url: string): Promise<Row[]> {
+  const response = await fetch(url);
+  if (!response.ok) throw new Error(`the LINE simulator answered ${response.status}: ${await response.text()}`);
+  const text = await response.text();
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Row);
+}

@@ -1,0 +1,111 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { QUEUES } from '@dueline/contracts';
+import { type Database, migrate, openDatabase } from '@dueline/db';
+import type { ChannelConfig } from '@dueline/line-simulator';
+import { provideServices, type Services } from '@dueline/local-services';
+import { declareTopology, type Log } from '@dueline/mq';
+import { APP_NAMES, type App, type AppName, type AppSettings, startApp, untilReady } from './apps.ts';
+import { createPlace, type Place } from './place.ts';
+import { ROOT } from './process.ts';
+import { type LineSimulator, startSimulator } from './simulator.ts';
+
+/** Everything that a running Dueline consists of, on this machine, with a simulated LINE. */
+export interface Stack {
+  readonly database: Database;
+  readonly databaseUrl: string;
+  readonly line: LineSimulator;
+  readonly apps: ReadonlyMap<AppName, App>;
+  readonly secretsKey: Buffer;
+  readonly logFolder: string;
+  readonly source: Services['source'];
+  /** Ends everything in order and removes its data. May be called again. */
+  stop(): Promise<void>;
+}
+
+export interface StackOptions {
+  readonly env: NodeJS.ProcessEnv;
+  readonly channels: readonly ChannelConfig[];
+  readonly tell: (line: string) => void;
+  readonly appEnv?: Readonly<Record<string, string>>;
+  readonly appsFolder?: string;
+}
+
+const quiet: Log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
+
+/** Starts services, a database and a vhost of its own, the simulator and the apps; resolves when all are ready. */
+export async function startStack(options: StackOptions): Promise<Stack> {
+  const undo: (() => Promise<void>)[] = [];
+  let stopping: Promise<void> | undefined;
+  const stop = () => {
+    stopping ??= undoAll(undo);
+    return stopping;
+  };
+  try {
+    return { ...(await startAll(options, undo)), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function undoAll(undo: readonly (() => Promise<void>)[]): Promise<void> {
+  for (const step of undo.toReversed()) await step();
+}
+
+async function startAll(options: StackOptions, undo: (() => Promise<void>)[]): Promise<Omit<Stack, 'stop'>> {
+  const { env, tell, channels } = options;
+  const id = randomBytes(4).toString('hex');
+  const stateFolder = join(ROOT, '.dueline');
+  const logFolder = join(stateFolder, 'logs', id);
+  const services = await provideServices({ stateFolder, env, log: tell });
+  undo.push(services.stop);
+
+  const place = await createPlace(services.urls, `dueline_demo_${id}`);
+  undo.push(place.remove);
+  const line = await prepare({ place, channels, logFolder });
+  undo.push(() => line.process.stop());
+  const database = openDatabase({
+    url: place.databaseUrl,
+    applicationName: 'demo',
+    maxConnections: 4,
+    onError: (error) => tell(`database: ${error instanceof Error ? error.message : 'connection broke'}`),
+  });
+  undo.push(database.close);
+
+  const secretsKey = randomBytes(32);
+  const apps = await startApps(undo, {
+    databaseUrl: place.databaseUrl,
+    amqpUrl: place.amqpUrl,
+    lineApiUrl: line.apiUrl,
+    secretsKey: secretsKey.toString('base64'),
+    logFolder,
+    ...(options.appEnv === undefined ? {} : { env: options.appEnv }),
+    ...(options.appsFolder === undefined ? {} : { appsFolder: options.appsFolder }),
+  });
+  return { database, databaseUrl: place.databaseUrl, line, apps, secretsKey, logFolder, source: services.source };
+}
+
+async function prepare(stage: {
+  place: Place;
+  channels: readonly ChannelConfig[];
+  logFolder: string;
+}): Promise<LineSimulator> {
+  const { databaseUrl, amqpUrl, amqpManagementUrl } = stage.place;
+  const [line] = await Promise.all([
+    startSimulator(stage.channels, stage.logFolder),
+    migrate({ url: databaseUrl }),
+    declareTopology({ url: amqpUrl, managementUrl: amqpManagementUrl, queues: QUEUES, log: quiet }),
+  ]);
+  return line;
+}
+
+async function startApps(undo: (() => Promise<void>)[], settings: AppSettings): Promise<ReadonlyMap<AppName, App>> {
+  const apps = new Map<AppName, App>();
+  undo.push(async () => {
+    await Promise.all([...apps.values()].map((app) => app.stop()));
+  });
+  for (const name of APP_NAMES) apps.set(name, await startApp(name, settings));
+  await Promise.all([...apps.values()].map((app) => untilReady(app)));
+  return apps;
+}
