@@ -51,8 +51,9 @@ export async function installPackages(packages: readonly string[], log: (line: s
   }
   for (const name of packages) await quietly('update-rc.d', [name, 'disable'], log);
   // Erlang's package enables its name server; a machine that had it before keeps it as it was.
-  if (!hadEpmd && existsSync(EPMD))
-    await quietly('deb-systemd-helper', ['disable', 'epmd.socket', 'epmd.service'], log);
+  if (!hadEpmd && existsSync(EPMD) && existsSync('/usr/bin/systemctl')) {
+    await quietly('systemctl', ['disable', 'epmd.socket', 'epmd.service'], log);
+  }
 }
 
 /** PostgreSQL's package makes and starts a cluster of its own unless this file says no. */
