@@ -21,6 +21,9 @@ function victim() {
 /** A planned message is sent once more, past the product, under another retry key. */
 async function plantDuplicate({ line }: Pick<Stack, 'line'>): Promise<void> {
   const { account, userId, lid } = victim();
+  const arrived = async () =>
+    (await line.receiptsSince(0)).some((receipt) => receipt.user === userId && receipt.lid === lid);
+  while (!(await arrived())) await sleep(50);
   await line.pushAround(tokenOf(account), {
     to: userId,
     messages: [{ type: 'text', text: `once more [[lid:${lid}]]` }],

@@ -14,10 +14,20 @@ export interface DecideDeps {
   readonly onDecided: (kind: 'event' | 'scheduled_action', decision: string) => void;
 }
 
-/** Publishes on action_execute; what the broker does not confirm is left to the announcing sweep, which takes it within a second. */
+/**
+ * Publishes on action_execute. What the broker does not confirm is marked for the announcing sweep, which takes it within a
+ * second; should even that fail, the sweep takes it later. Never throws: the decision is committed, and must not be repeated.
+ */
 export const handOverTo =
-  ({ db, broker }: { db: Db; broker: Pick<Broker, 'publish'> }): DecideDeps['handOver'] =>
+  ({ db, broker, log }: { db: Db; broker: Pick<Broker, 'publish'>; log: Log }): DecideDeps['handOver'] =>
   async (deliveries) => {
     const failed = await publishTickets(broker, actionExecute, deliveries);
-    await unpublishDeliveries(db, failed);
+    try {
+      await unpublishDeliveries(db, failed);
+    } catch (error) {
+      log.warn(
+        { err: error, deliveries: failed.length },
+        'deliveries were not handed over; the sweep will announce them',
+      );
+    }
   };

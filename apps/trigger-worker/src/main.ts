@@ -19,7 +19,7 @@ await runWorker('trigger-worker', config, async ({ db, broker, log, metrics, cla
   const deps: DecideDeps = {
     db,
     log,
-    handOver: handOverTo({ db, broker }),
+    handOver: handOverTo({ db, broker, log }),
     onDecided: (kind, decision) => decisions.inc({ kind, decision }),
   };
 

@@ -1,3 +1,4 @@
+import type { SQL } from 'drizzle-orm';
 import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres';
 import pg from 'pg';
 import { errorCode, translateError } from './errors.ts';
@@ -45,7 +46,7 @@ export function openDatabase(options: {
   pool.on('connect', (client) => client.on('error', () => undefined));
   pool.on('error', options.onError);
   return {
-    db: drizzle({ client: pool }),
+    db: withTranslatedErrors(drizzle({ client: pool })),
     ping: async () => {
       try {
         await pool.query('select 1');
@@ -55,6 +56,19 @@ export function openDatabase(options: {
     },
     close: () => pool.end(),
   };
+}
+
+/** Single statements throw what {@link inTransaction} throws: consumers tell a database that is away from a bug by it. */
+function withTranslatedErrors(db: Db): Db {
+  const execute = db.execute.bind(db);
+  const translated = async (query: SQL) => {
+    try {
+      return await execute(query);
+    } catch (error) {
+      throw translateError(error);
+    }
+  };
+  return Object.assign(db, { execute: translated as unknown as Db['execute'] });
 }
 
 const DEADLOCK = '40P01';
@@ -70,10 +84,35 @@ const TRIES = 4;
 export async function inTransaction<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {
-      return await db.transaction(work);
+      return await transact(db, work);
     } catch (error) {
       const code = errorCode(error);
       if ((code !== DEADLOCK && code !== SERIALIZATION_FAILURE) || tries === TRIES) throw translateError(error);
     }
+  }
+}
+
+/**
+ * One transaction on a connection of its own. Not drizzle's on the pool: when BEGIN fails, that one never gives the connection
+ * back, and when ROLLBACK fails too, its error hides the one that mattered.
+ */
+async function transact<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
+  const client = await db.$client.connect();
+  let thrown: { error: unknown } | undefined;
+  let isBroken = false;
+  try {
+    return await drizzle({ client }).transaction(async (tx) => {
+      try {
+        return await work(tx);
+      } catch (error) {
+        thrown = { error };
+        throw error;
+      }
+    });
+  } catch (error) {
+    isBroken = error !== thrown?.error; // BEGIN, COMMIT or ROLLBACK failed: nobody knows in what state the session is
+    throw thrown === undefined ? error : thrown.error;
+  } finally {
+    client.release(isBroken);
   }
 }
