@@ -28,8 +28,7 @@ try {
   console.log(`AMQP_MANAGEMENT_URL=${amqpManagementUrl}`);
   console.log(`REDIS_URL=${redisUrl}`);
   console.error(`services from: ${services.source}. Ctrl-C ends what was started.`);
-  const keepAlive = setInterval(() => undefined, 60_000);
-  process.once('exit', () => clearInterval(keepAlive));
+  setInterval(() => undefined, 60_000); // services of others hold no handle that would keep us here
 } catch (error) {
   console.error(messageOf(error));
   process.exit(1);
