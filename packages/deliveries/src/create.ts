@@ -44,7 +44,7 @@ export async function createDeliveries(tx: Tx, sends: readonly DeliveryToCreate[
   }>(sql`
     insert into delivery (organization_id, line_oa_id, kind, logical_id, epoch, endpoint, user_id, trigger_rule_id, scheduled_action_id,
                           event_id, root_id, retry_key, body, body_sha256, traceparent, published_at, deliver_until)
-    select send.*, clock_timestamp(), app_now() + make_interval(hours => ${DELIVER_WITHIN_HOURS})
+    select send.*, clock_timestamp() as published_at, app_now() + make_interval(hours => ${DELIVER_WITHIN_HOURS})
       from unnest(
         ${col((row) => row.organizationId, 'bigint')}, ${col((row) => row.lineOaId, 'bigint')}, ${col((row) => row.kind, 'text')},
         ${col((row) => row.logicalId, 'text')}, ${col((row) => row.epoch, 'integer')}, ${col((row) => row.endpoint, 'text')},

@@ -1,0 +1,66 @@
+import { existsSync, globSync, readdirSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { numberedLines, ownFiles } from './files.ts';
+import type { Finding } from './tool.ts';
+
+const NOT_COMMITTED = new Set(['node_modules', '.git', '.turbo', '.dueline']);
+const LINK = /\]\(([^)\s]+)\)/g;
+const CODE_SPAN = /`([^`]+)`/g;
+// Relative to the folder of a package's README; anywhere else such a word is no path.
+const IN_PACKAGE = /^(?:src|test|bench|migrations)\//;
+
+/**
+ * Every path that a page names exists: relative links, and words in code (spans and fences) that begin with a file or
+ * folder of the root or, in the README of a package, with a folder of that package. Globs must match something.
+ */
+export function checkDocPaths(root: string): Finding {
+  const roots = new Set(readdirSync(root).filter((name) => !NOT_COMMITTED.has(name)));
+  const found = ownFiles(root, '{*.md,{docs,apps,packages,infra,demo,e2e,tools}/**/*.md}').flatMap((page) =>
+    namedPaths(root, page, roots)
+      .filter(({ path }) => !exists(root, path))
+      .map(({ number, path }) => `${page}:${number} names ${path}, which does not exist`),
+  );
+  return { ok: found.length === 0, output: found.join('\n') };
+}
+
+function namedPaths(root: string, page: string, roots: ReadonlySet<string>): { number: number; path: string }[] {
+  const folder = dirname(page);
+  let fenced = false;
+  return numberedLines(root, page).flatMap(({ number, text }) => {
+    if (text.trimStart().startsWith('```')) {
+      fenced = !fenced;
+      return [];
+    }
+    const code = fenced ? [text] : [...text.matchAll(CODE_SPAN)].map(([, span = '']) => span);
+    const links = fenced ? [] : [...text.replace(CODE_SPAN, '').matchAll(LINK)].map(([, target = '']) => target);
+    return [
+      ...code.flatMap((span) => span.split(/\s+/)).flatMap((word) => pathOfWord(word, folder, roots)),
+      ...links.flatMap((target) => pathOfLink(target, folder)),
+    ].map((path) => ({ number, path }));
+  });
+}
+
+function pathOfWord(word: string, folder: string, roots: ReadonlySet<string>): string[] {
+  const path = word
+    .replace(/^["'(]+/, '')
+    .replace(/[)"',;.]+$/, '')
+    .replace(/:\d+$/, '')
+    .replace(/^\.\//, '');
+  if (/[<>$…|=]/.test(path)) return []; // a placeholder, not a path
+  if (folder !== '.' && IN_PACKAGE.test(path)) return [join(folder, path)];
+  const first = path.split('/', 1)[0] ?? '';
+  return path.includes('/') && (roots.has(first) || LAYOUT.has(first)) ? [path] : [];
+}
+
+// Folders a page may promise: named here so that a page is wrong, too, when the whole folder is missing.
+const LAYOUT = new Set(['apps', 'packages', 'infra', 'demo', 'e2e', 'tools', 'docs', 'patches', '.ci']);
+
+function pathOfLink(target: string, folder: string): string[] {
+  if (/^[a-z][a-z0-9+.-]*:/i.test(target) || target.startsWith('#')) return [];
+  const [path = ''] = target.split('#', 1);
+  return [normalize(join(path.startsWith('/') ? '.' : folder, decodeURI(path)))];
+}
+
+function exists(root: string, path: string): boolean {
+  return /[*{]/.test(path) ? globSync(path, { cwd: root }).length > 0 : existsSync(join(root, path));
+}
