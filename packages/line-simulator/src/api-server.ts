@@ -4,8 +4,7 @@ import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify }
 import { compact } from './compact.ts';
 import { OTHER_ENDPOINTS } from './endpoints-other.ts';
 import { SEND_ENDPOINTS } from './endpoints-send.ts';
-import { type Answer, type Endpoint, failure, type RawBody, type World } from './exchange.ts';
-import type { LedgerStore } from './ledger-store.ts';
+import { type Answer, type Endpoint, failure, type RawBody, type Stage, type World } from './exchange.ts';
 import type { Metrics } from './metrics.ts';
 import { runPipeline } from './pipeline.ts';
 import { collectBody } from './raw-body.ts';
@@ -14,7 +13,7 @@ import { type Operation, UNIMPLEMENTED } from './unimplemented.ts';
 
 /** What is kept of a request from its head to its answer. */
 interface Visit {
-  readonly store: LedgerStore;
+  readonly stage: Stage;
   readonly request: number;
   readonly requestId: string;
   readonly token: string | undefined;
@@ -83,9 +82,8 @@ function handlerOf(api: Api, endpoint: Endpoint) {
     visit.endpoint = endpoint.key;
     if (visit.turn !== undefined) await visit.turn;
     const given = runPipeline({
+      ...visit.stage,
       endpoint,
-      channels: api.world.channels,
-      store: visit.store,
       request: visit.request,
       at: api.world.clock.now(),
       token: visit.token,
@@ -101,12 +99,12 @@ function handlerOf(api: Api, endpoint: Endpoint) {
 
 function refuserOf({ world, metrics }: Api, { method, path }: Operation) {
   return (request: FastifyRequest, reply: FastifyReply) => {
-    const { store, request: number, token } = visitOf(request);
-    store.violations.push({
+    const { stage, request: number, token } = visitOf(request);
+    stage.store.violations.push({
       code: 'V10',
       at: world.clock.now(),
       request: number,
-      channelId: channelIdOf(world, token),
+      channelId: channelIdOf(stage, token),
       detail: `${method} ${path}`,
     });
     return respond(
@@ -121,7 +119,7 @@ function respond({ metrics }: Api, { request, reply }: Http, given: { answer: An
   const { visit } = request;
   const { status, body, acceptedRequestId } = given.answer;
   if (visit !== undefined) {
-    const { requests } = visit.store;
+    const { requests } = visit.stage.store;
     requests.status.set(visit.request - 1, status);
     requests.step[visit.request - 1] = given.step;
     metrics.answered(visit.endpoint, status);
@@ -150,13 +148,14 @@ function createReception({ world, metrics }: Api) {
     const path = pathOf(request);
     const token = /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1];
     const requestId = compact(randomUUID());
-    const store = world.store();
+    const stage = world.stage();
+    const { store } = stage;
     const at = world.clock.now();
     const number = store.requests.arrive({ at, method: request.method, path, requestId, retryKey });
     const guarded = retryKey !== undefined && isRetryKey(retryKey) && SEND_PATHS.has(path);
     const passage = guarded ? gate.enter(`${token}/${retryKey.toLowerCase()}`) : undefined;
     if (passage?.overlaps === true) {
-      store.violations.push({ code: 'V3', at, request: number, channelId: channelIdOf(world, token) });
+      store.violations.push({ code: 'V3', at, request: number, channelId: channelIdOf(stage, token) });
     }
     metrics.begin();
     let left = false;
@@ -166,10 +165,13 @@ function createReception({ world, metrics }: Api) {
       metrics.end();
       passage?.leave();
     };
-    // A client that goes away before its body is complete must not hold up the next request with its key.
-    request.raw.once('error', leave);
+    // A client that goes away before its body is complete must not hold up the next request with its key; one that goes
+    // away later is served to the end, as LINE does.
+    request.raw.once('error', () => {
+      if (!request.raw.complete) leave();
+    });
     const turn = passage?.turn;
-    request.visit = { store, request: number, requestId, token, retryKey, turn, endpoint: 'unknown', leave };
+    request.visit = { stage, request: number, requestId, token, retryKey, turn, endpoint: 'unknown', leave };
   };
 }
 
@@ -177,8 +179,8 @@ function pathOf(request: FastifyRequest): string {
   return request.url.split('?', 1)[0] ?? '';
 }
 
-function channelIdOf(world: World, token: string | undefined): string | undefined {
-  return token === undefined ? undefined : world.channels.byToken(token)?.settings.channelId;
+function channelIdOf({ channels }: Stage, token: string | undefined): string | undefined {
+  return token === undefined ? undefined : channels.byToken(token)?.settings.channelId;
 }
 
 function visitOf(request: FastifyRequest): Visit {

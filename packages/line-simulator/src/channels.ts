@@ -25,45 +25,28 @@ export interface Channel {
 export interface Channels {
   /** Adds channels; one of the same id is replaced, with all of its state. */
   put(settings: readonly ChannelSettings[]): void;
-  /** Drops everything and starts again, with the given channels or with the present ones as they were set up. */
-  reset(settings?: readonly ChannelSettings[]): void;
   byToken(token: string): Channel | undefined;
   byId(channelId: string): Channel | undefined;
   byRef(ref: number): Channel | undefined;
   list(): readonly Channel[];
 }
 
-/** @throws PermanentError from `put` and `reset` if two channels share a token, or a channel's users overlap. */
+/** @throws PermanentError from `put` if two channels share a token, or a channel's users overlap. */
 export function createChannels(): Channels {
-  let refs: Channel[] = [];
+  const refs: Channel[] = [];
   let byId = new Map<string, Channel>();
   let byToken = new Map<string, Channel>();
-
-  const put = (settings: readonly ChannelSettings[]) => {
-    const next = new Map(byId);
-    // Everything is built before anything is replaced, so that a refused call changes nothing.
-    const added = settings.map((one, index) => createChannel(one, refs.length + index + 1));
-    for (const channel of added) next.set(channel.settings.channelId, channel);
-    const tokens = new Map([...next.values()].map((channel) => [channel.settings.channelAccessToken, channel]));
-    if (tokens.size !== next.size) throw new PermanentError('two channels share an access token');
-    refs.push(...added);
-    byId = next;
-    byToken = tokens;
-  };
-
   return {
-    put,
-    reset(settings = [...byId.values()].map((channel) => channel.settings)) {
-      const before = { refs, byId, byToken };
-      refs = [];
-      byId = new Map();
-      byToken = new Map();
-      try {
-        put(settings);
-      } catch (error) {
-        ({ refs, byId, byToken } = before);
-        throw error;
-      }
+    put(settings) {
+      const next = new Map(byId);
+      // Everything is built before anything is replaced, so that a refused call changes nothing.
+      const added = settings.map((one, index) => createChannel(one, refs.length + index + 1));
+      for (const channel of added) next.set(channel.settings.channelId, channel);
+      const tokens = new Map([...next.values()].map((channel) => [channel.settings.channelAccessToken, channel]));
+      if (tokens.size !== next.size) throw new PermanentError('two channels share an access token');
+      refs.push(...added);
+      byId = next;
+      byToken = tokens;
     },
     byToken: (token) => byToken.get(token),
     byId: (channelId) => byId.get(channelId),

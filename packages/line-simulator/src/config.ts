@@ -4,10 +4,10 @@ import { z } from 'zod';
 export const PERMUTABLE_STEPS = ['rateLimit', 'keySyntax', 'keyAccepted', 'validation'] as const;
 export type PermutableStep = (typeof PERMUTABLE_STEPS)[number];
 
-const limit = z.object({ count: z.int().min(1), perMs: z.int().min(1) });
+const limit = z.strictObject({ count: z.int().min(1), perMs: z.int().min(1) });
 
 /** What LINE does not document; the product must hold under every setting. */
-const knobs = z.object({
+const knobs = z.strictObject({
   /** Order of the checks between the retry key's place and the quota. */
   order: z
     .array(z.enum(PERMUTABLE_STEPS))
@@ -63,10 +63,10 @@ export const channelConfig = z.strictObject({
 export type ChannelConfig = z.input<typeof channelConfig>;
 export type ChannelSettings = z.output<typeof channelConfig>;
 
-export const channelList = z.object({ channels: z.array(channelConfig) });
-export const usersCommand = z.object({ channelId: z.string(), userIds: z.array(z.string()) });
-export const resetCommand = z.object({ channels: z.array(channelConfig).optional() });
-export const ledgerQuery = z.object({
+export const channelList = z.strictObject({ channels: z.array(channelConfig) });
+export const usersCommand = z.strictObject({ channelId: z.string(), userIds: z.array(z.string()) });
+export const resetCommand = z.strictObject({ channels: z.array(channelConfig).optional() });
+export const ledgerQuery = z.strictObject({
   since: z.coerce.number().int().min(0).optional(),
   lid: z.string().optional(),
   user: z.string().optional(),

@@ -18,7 +18,8 @@ const MAX_BODY_BYTES = 256 * 1_024 * 1_024;
 const LINES_PER_CHUNK = 500;
 
 export interface ControlDeps {
-  readonly channels: Channels;
+  /** The channels of now; a reset replaces them. */
+  channels(): Channels;
   readonly ledger: Ledger;
   readonly metrics: Metrics;
   reset(settings: readonly ChannelSettings[] | undefined): void;
@@ -34,16 +35,16 @@ export function createControlServer({ channels, ledger, metrics, reset }: Contro
 
   app.post('/__sim/channels', (request) => {
     const { channels: settings } = channelList.parse(request.body);
-    channels.put(settings);
+    channels().put(settings);
     return { channels: settings.length };
   });
   app.post('/__sim/reset', (request) => {
     reset(resetCommand.parse(request.body ?? {}).channels);
     return {};
   });
-  app.post('/__sim/users/block', (request) => setStates(channels, request.body, 'blocked'));
-  app.post('/__sim/users/unblock', (request) => setStates(channels, request.body, 'friend'));
-  app.post('/__sim/users/delete', (request) => setStates(channels, request.body, 'deleted'));
+  app.post('/__sim/users/block', (request) => setStates(channels(), request.body, 'blocked'));
+  app.post('/__sim/users/unblock', (request) => setStates(channels(), request.body, 'friend'));
+  app.post('/__sim/users/delete', (request) => setStates(channels(), request.body, 'deleted'));
 
   const rows = (path: string, read: (filter: LedgerFilter) => Iterable<object>) =>
     app.get(path, (request, reply) => sendLines(reply, read(ledgerQuery.parse(request.query))));

@@ -66,7 +66,7 @@ function acceptSend(exchange: Exchange): number {
     messageCount: plan.messages.length,
   });
   channel.quota.consume(delivered, at);
-  if (exchange.keyUse !== undefined) exchange.keyUse.accepted = { accept, at };
+  if (exchange.keyUse !== undefined) exchange.keyUse.accept = accept;
   return accept;
 }
 

@@ -27,7 +27,6 @@ export type RawBody = Buffer | 'tooLarge' | undefined;
 export interface Exchange {
   readonly endpoint: Endpoint;
   readonly channels: Channels;
-  /** The ledger that the request arrived in; a reset in between does not change it. */
   readonly store: LedgerStore;
   /** Number in the ledger. */
   readonly request: number;
@@ -45,12 +44,16 @@ export interface Exchange {
   send?: SendPlan;
 }
 
-/** What every step and endpoint works on. */
+/** Channels and what happened on them; a reset replaces both at once. */
+export interface Stage {
+  readonly channels: Channels;
+  readonly store: LedgerStore;
+}
+
 export interface World {
   readonly clock: Clock;
-  readonly channels: Channels;
-  /** The ledger of now; a reset replaces it. */
-  store(): LedgerStore;
+  /** The stage of now. A request keeps the one it arrived on. */
+  stage(): Stage;
 }
 
 /** An operation of the Messaging API as data. */

@@ -3,7 +3,7 @@ import type { PermutableStep } from './config.ts';
 import { type Answer, channelOf, type Exchange, failure, violate } from './exchange.ts';
 import { sentMessages } from './ledger-store.ts';
 import { createTokenBucket } from './rate-limit.ts';
-import { isRetryKey, keyWindowEnd, noteAttempt } from './retry-keys.ts';
+import { isKeyWindowOver, isRetryKey, noteAttempt } from './retry-keys.ts';
 import { isFields } from './validation.ts';
 
 /** A named check. It answers, or lets the request go on. */
@@ -65,12 +65,11 @@ const STEPS: Record<StepName, Step> = {
   },
 
   keyAccepted(exchange) {
-    const accepted = exchange.keyUse?.accepted;
-    if (accepted === undefined) return undefined;
-    const store = exchange.store;
-    const first = store.accepts.request.get(accepted.accept - 1) - 1;
+    const { store, keyUse } = exchange;
+    if (keyUse === undefined || keyUse.accept === 0) return undefined;
+    const first = store.accepts.request.get(keyUse.accept - 1) - 1;
     const ids = store.requests.path[first] === '/v2/bot/message/push' && {
-      sentMessages: sentMessages(store, accepted.accept),
+      sentMessages: sentMessages(store, keyUse.accept),
     };
     return {
       status: 409,
@@ -140,24 +139,23 @@ function parsePosition(error: unknown, text: string): string {
 
 /** Answers nothing: keeps the record of the key, and writes what the client does wrong with it. */
 function keySighting(exchange: Exchange): Answer | undefined {
-  const { endpoint, retryKey, at, request } = exchange;
+  const { endpoint, retryKey, store, request, channels } = exchange;
   if (!endpoint.isSend || retryKey === undefined || !isRetryKey(retryKey)) return undefined;
   const channel = channelOf(exchange);
   const key = retryKey.toLowerCase();
   const before = channel.keys.get(key);
-  const end = before === undefined ? undefined : keyWindowEnd(channel, before);
-  if (end !== undefined && at >= end) {
+  if (before !== undefined && isKeyWindowOver(channel, store, { use: before, at: exchange.at })) {
     channel.keys.delete(key);
     violate(exchange, { code: 'V4' });
   }
-  const use = noteAttempt(channel, key, { path: endpoint.path, firstRequest: request, firstSeenAt: at });
-  const { requests } = exchange.store;
-  requests.keyAttempt.set(request - 1, use.attempts);
+  const use = noteAttempt(channel, key, request);
   exchange.keyUse = use;
+  const { requests } = store;
+  requests.keyAttempt.set(request - 1, use.attempts);
   if (use.attempts === 1) {
-    const elsewhere = exchange.channels.list().some((other) => other !== channel && other.keys.has(key));
+    const elsewhere = channels.list().some((other) => other !== channel && other.keys.has(key));
     if (elsewhere) violate(exchange, { code: 'V2', detail: 'other channel' });
-  } else if (use.path !== endpoint.path) {
+  } else if (requests.path[use.firstRequest - 1] !== endpoint.path) {
     violate(exchange, { code: 'V2', detail: 'other endpoint' });
   } else if (!requests.body.equal(use.firstRequest - 1, request - 1)) {
     violate(exchange, { code: 'V2', detail: 'other body' });

@@ -1,14 +1,12 @@
 import type { Channel } from './channels.ts';
+import type { LedgerStore } from './ledger-store.ts';
 
-/** All that is known of one retry key on one channel. */
+/** What a channel knows of one retry key, as numbers of the ledger; there may be a million of these. */
 export interface KeyUse {
-  /** Path of the endpoint that saw it first. */
-  readonly path: string;
   readonly firstRequest: number;
-  readonly firstSeenAt: number;
   attempts: number;
-  /** Set once a request with the key was accepted, and replaced when its window is over and it is accepted anew. */
-  accepted: { readonly accept: number; readonly at: number } | undefined;
+  /** The accept, 0 as long as no request with the key was accepted. */
+  accept: number;
 }
 
 const RETRY_KEY = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -18,26 +16,28 @@ export function isRetryKey(value: string): boolean {
 }
 
 /** Counts one more attempt with the key; a new key starts its record. */
-export function noteAttempt(
-  channel: Channel,
-  key: string,
-  first: Pick<KeyUse, 'path' | 'firstRequest' | 'firstSeenAt'>,
-): KeyUse {
+export function noteAttempt(channel: Channel, key: string, request: number): KeyUse {
   const known = channel.keys.get(key);
   if (known !== undefined) {
     known.attempts += 1;
     return known;
   }
-  const use: KeyUse = { ...first, attempts: 1, accepted: undefined };
+  const use: KeyUse = { firstRequest: request, attempts: 1, accept: 0 };
   channel.keys.set(key, use);
   return use;
 }
 
-/** The instant from which an accepted key counts as new; undefined if it was never accepted. */
-export function keyWindowEnd(channel: Channel, use: KeyUse): number | undefined {
-  if (use.accepted === undefined) return undefined;
+/** Whether the key was accepted so long ago that it counts as new. */
+export function isKeyWindowOver(
+  channel: Channel,
+  store: LedgerStore,
+  { use, at }: { use: KeyUse; at: number },
+): boolean {
+  if (use.accept === 0) return false;
   const { keyWindowFrom, keyWindowMs } = channel.settings.knobs;
-  return (keyWindowFrom === 'accepted' ? use.accepted.at : use.firstSeenAt) + keyWindowMs;
+  const from =
+    keyWindowFrom === 'accepted' ? store.accepts.at.get(use.accept - 1) : store.requests.at.get(use.firstRequest - 1);
+  return at >= from + keyWindowMs;
 }
 
 /** Requests in flight by their retry key: a second one waits until the first is answered. */

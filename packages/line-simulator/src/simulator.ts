@@ -1,8 +1,9 @@
 import { createApiServer } from './api-server.ts';
 import { createChannels } from './channels.ts';
 import { type Clock, systemClock } from './clock.ts';
-import { type ChannelConfig, channelConfig } from './config.ts';
+import { type ChannelConfig, type ChannelSettings, channelConfig } from './config.ts';
 import { createControlServer } from './control-server.ts';
+import type { Stage } from './exchange.ts';
 import { createLedger, type Ledger } from './ledger.ts';
 import { createLedgerStore } from './ledger-store.ts';
 import { createMetrics } from './metrics.ts';
@@ -39,19 +40,16 @@ export async function createSimulator({
   apiPort = 0,
   controlPort = 0,
 }: SimulatorOptions): Promise<Simulator> {
-  const channels = createChannels();
-  channels.put(configs.map((config) => channelConfig.parse(config)));
-  let store = createLedgerStore(channels);
-  const ledger = createLedger(() => store);
+  let stage = createStage(configs.map((config) => channelConfig.parse(config)));
+  const ledger = createLedger(() => stage.store);
   const metrics = createMetrics(clock);
-  const api = createApiServer({ world: { clock, channels, store: () => store }, metrics });
+  const api = createApiServer({ world: { clock, stage: () => stage }, metrics });
   const control = createControlServer({
-    channels,
+    channels: () => stage.channels,
     ledger,
     metrics,
-    reset(settings) {
-      channels.reset(settings);
-      store = createLedgerStore(channels);
+    reset(settings = stage.channels.list().map((channel) => channel.settings)) {
+      stage = createStage(settings);
       metrics.reset();
     },
   });
@@ -68,4 +66,10 @@ export async function createSimulator({
     await close();
     throw error;
   }
+}
+
+function createStage(settings: readonly ChannelSettings[]): Stage {
+  const channels = createChannels();
+  channels.put(settings);
+  return { channels, store: createLedgerStore(channels) };
 }
