@@ -1,8 +1,11 @@
 import type { Tenant } from '@dueline/contracts';
-import { type Db, type SQL, sql } from '@dueline/db';
+import { type Db, errorCode, type SQL, sql, translateError } from '@dueline/db';
 import { PermanentError } from '@dueline/kernel';
 import { tokenBinding } from './channel.ts';
 import { sealSecret } from './secrets.ts';
+
+/** Offsets pass Intl as zones, but PostgreSQL reads their sign the other way round. */
+const OFFSET = /^[+-]/;
 
 function requireZone(timezone: string): void {
   try {
@@ -10,12 +13,25 @@ function requireZone(timezone: string): void {
   } catch (cause) {
     throw new PermanentError('timezone is not an IANA zone', { cause });
   }
+  if (OFFSET.test(timezone)) throw new PermanentError('timezone is not an IANA zone');
 }
 
+/** What a person can put right, by SQLSTATE. Without the database's error as cause: its details hold the values. */
+const REFUSALS: ReadonlyMap<string | undefined, string> = new Map([
+  ['23503', 'organization does not exist'],
+  ['23505', 'channel id is taken by another account'],
+  ['23514', 'channel id is not 1 to 20 digits'],
+]);
+
 async function insertedId(db: Db, statement: SQL): Promise<string> {
-  const { rows } = await db.execute<{ id: string }>(statement);
-  if (rows[0] === undefined) throw new Error('insert returned no row');
-  return rows[0].id;
+  try {
+    const { rows } = await db.execute<{ id: string }>(statement);
+    if (rows[0] === undefined) throw new Error('insert returned no row');
+    return rows[0].id;
+  } catch (error) {
+    const refusal = REFUSALS.get(errorCode(error));
+    throw refusal === undefined ? translateError(error) : new PermanentError(refusal);
+  }
 }
 
 /** Creates an organization and returns its id. @throws PermanentError when the zone is no IANA zone. */
@@ -33,7 +49,7 @@ export async function createOrganization(
 /**
  * Creates a LINE Official Account with its channel access token, sealed under `secretsKey` (32 bytes).
  *
- * @throws PermanentError when the zone is no IANA zone or the organization does not exist.
+ * @throws PermanentError when the zone is no IANA zone, the organization does not exist, or the channel id is taken or malformed.
  */
 export async function createLineOa(
   db: Db,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isStorable, NOT_STORABLE } from './storable.ts';
 
 /** LINE's limit of message objects in one request. Source: LINE Messaging API reference, "Send push message". */
 export const MAX_MESSAGES_PER_REQUEST = 5;
@@ -8,11 +9,7 @@ export const MAX_TEXT_LENGTH = 5_000;
 export const MAX_DELAY_SECONDS = 315_360_000;
 
 /** Text that LINE can carry and Postgres can store: not empty, no NUL, no lone surrogate. */
-const messageText = z
-  .string()
-  .min(1)
-  .max(MAX_TEXT_LENGTH)
-  .refine((text) => text.isWellFormed() && !text.includes('\u0000'), 'must not contain NUL or lone surrogates');
+const messageText = z.string().min(1).max(MAX_TEXT_LENGTH).refine(isStorable, NOT_STORABLE);
 
 export const textMessage = z.strictObject({ type: z.literal('text'), text: messageText });
 export type TextMessage = z.infer<typeof textMessage>;

@@ -1,10 +1,19 @@
 import { z } from 'zod';
 
+const MAX_BIGINT = 2n ** 63n - 1n;
+const isBigint = (digits: string) => digits.length < 19 || BigInt(digits) <= MAX_BIGINT;
+
 /** A bigint key as it travels: decimal digits. JSON numbers would lose what lies beyond 2^53. */
-export const bigintId = z.string().regex(/^[1-9][0-9]{0,18}$/);
+export const bigintId = z
+  .string()
+  .regex(/^[1-9][0-9]{0,18}$/, { abort: true })
+  .refine(isBigint, 'must fit a bigint');
 
 /** A row's ownership counter as it travels: grows with every change of owner or definition, never reset. */
-export const fence = z.string().regex(/^(0|[1-9][0-9]{0,18})$/);
+export const fence = z
+  .string()
+  .regex(/^(0|[1-9][0-9]{0,18})$/, { abort: true })
+  .refine(isBigint, 'must fit a bigint');
 
 /** LINE's id of a person, unique per provider. Source: LINE Messaging API reference, "user ID". */
 export const lineUserId = z.string().regex(/^U[0-9a-f]{32}$/);

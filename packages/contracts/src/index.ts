@@ -44,3 +44,4 @@ export {
   type SourceType,
   scalar,
 } from './sources.ts';
+export { isStorable, NOT_STORABLE } from './storable.ts';

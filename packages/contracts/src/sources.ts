@@ -1,16 +1,13 @@
 import { z } from 'zod';
+import { isStorable, NOT_STORABLE } from './storable.ts';
 
 /** Longest attribute name in characters. */
 export const MAX_ATTRIBUTE_NAME_LENGTH = 128;
 
-export const attributeName = z
-  .string()
-  .min(1)
-  .max(MAX_ATTRIBUTE_NAME_LENGTH)
-  .refine((name) => name.isWellFormed() && !name.includes('\u0000'), 'must not contain NUL or lone surrogates');
+export const attributeName = z.string().min(1).max(MAX_ATTRIBUTE_NAME_LENGTH).refine(isStorable, NOT_STORABLE);
 
 /** A value that a condition compares with: text, number or boolean. */
-export const scalar = z.union([z.string().max(4_096), z.number(), z.boolean()]);
+export const scalar = z.union([z.string().max(4_096).refine(isStorable, NOT_STORABLE), z.number(), z.boolean()]);
 export type Scalar = z.infer<typeof scalar>;
 
 const comparison = z.enum(['eq', 'ne', 'lt', 'lte', 'gt', 'gte']);

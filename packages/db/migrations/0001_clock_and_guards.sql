@@ -55,5 +55,8 @@ do $$ begin
   end if;
 exception when duplicate_object or unique_violation then null; -- another database of this cluster made it at the same moment
 end $$;
-grant dueline_tenant to current_user;
+do $$ begin
+  execute format('grant dueline_tenant to %I', current_user);
+exception when unique_violation then null; -- granted by another database's migration at the same moment
+end $$;
 grant usage on schema public to dueline_tenant;

@@ -21,7 +21,8 @@ create trigger line_user_key_is_fixed before update on line_user for each row
   when (old.line_oa_id <> new.line_oa_id or old.user_id <> new.user_id or old.organization_id <> new.organization_id)
   execute function refuse_change('the key of a user never changes; insert a new user');
 
-create function count_attributes_version() returns trigger language plpgsql as $$
+-- With a search path of its own, because the writer's may lack public.
+create function count_attributes_version() returns trigger language plpgsql set search_path = pg_catalog, public, pg_temp as $$
 begin
   new.attributes_version := old.attributes_version + 1;
   new.updated_date := app_now();

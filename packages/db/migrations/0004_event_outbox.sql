@@ -58,6 +58,11 @@ insert into outbox_wake values (1, '-infinity');
 
 create function wake_event_outbox() returns void language plpgsql as $$
 begin
+  -- Under a snapshot, a gate that somebody else has passed since would fail the writer: such a writer notifies without it.
+  if current_setting('transaction_isolation') in ('repeatable read', 'serializable') then
+    perform pg_notify('event_outbox', '');
+    return;
+  end if;
   update outbox_wake set woken_at = clock_timestamp()
    where id = (select id from outbox_wake where id = 1 and woken_at < clock_timestamp() - interval '10 ms' for update skip locked);
   if found then
@@ -85,8 +90,9 @@ create function writer_traceparent() returns text language sql stable as $$
 $$;
 
 -- One event per user and statement. Total: nothing in it can fail for a value that the table accepts, because a failure here
--- would abort somebody else's write. SECURITY DEFINER, so that writers need no right on the outbox.
-create function record_updated_attributes() returns trigger language plpgsql security definer set search_path = pg_catalog, public as $$
+-- would abort somebody else's write. SECURITY DEFINER, so that writers need no right on the outbox; pg_temp comes last, so that
+-- a writer's temporary table of the same name diverts nothing.
+create function record_updated_attributes() returns trigger language plpgsql security definer set search_path = pg_catalog, public, pg_temp as $$
 begin
   with changed as materialized (
     select gen_random_uuid() as event_id, after.organization_id, after.line_oa_id, after.user_id,
@@ -111,7 +117,7 @@ begin
 end $$;
 
 -- A user who arrives with attributes: each goes from absent to its value.
-create function record_inserted_attributes() returns trigger language plpgsql security definer set search_path = pg_catalog, public as $$
+create function record_inserted_attributes() returns trigger language plpgsql security definer set search_path = pg_catalog, public, pg_temp as $$
 begin
   with changed as materialized (
     select gen_random_uuid() as event_id, organization_id, line_oa_id, user_id, attribute_diff('{}', attributes) as diff,

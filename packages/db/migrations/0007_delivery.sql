@@ -53,8 +53,9 @@ create trigger delivery_guard before update on delivery for each row
 -- A retry must be the identical request: LINE knows it by its key alone.
 create trigger delivery_content_is_fixed before update on delivery for each row
   when (old.body is distinct from new.body or old.body_sha256 is distinct from new.body_sha256 or old.user_id is distinct from new.user_id
+     or old.organization_id <> new.organization_id or old.line_oa_id <> new.line_oa_id or old.endpoint <> new.endpoint
      or (old.retry_key is distinct from new.retry_key and old.epoch = new.epoch))
-  execute function refuse_change('body, recipient and retry key of a delivery never change within an epoch');
+  execute function refuse_change('body, recipient, account and endpoint of a delivery never change, its retry key only with its epoch');
 
 -- Written ahead of each call; a row without an outcome after a crash counts as ambiguous.
 create table delivery_attempt (

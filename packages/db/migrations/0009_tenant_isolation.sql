@@ -17,6 +17,9 @@ begin
     execute format('grant select, insert, update, delete on %I to dueline_tenant', tenant_table);
   end loop;
 end $$;
+-- An attempt refers to its delivery by id alone, and a foreign key looks past the policies: a tenant could write one on another
+-- tenant's delivery. Only workers write attempts.
+revoke insert, update, delete on delivery_attempt from dueline_tenant;
 
 alter table line_oa enable row level security;
 create policy tenant_isolation on line_oa to dueline_tenant

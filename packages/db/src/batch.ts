@@ -8,9 +8,9 @@ export function column(values: readonly (string | number | null)[], type: Column
   return sql`${sql.param(values)}::${sql.raw(type)}[]`;
 }
 
-/** Tickets as rows `ticket (id, fence)`, to join with the rows they stand for. */
+/** Tickets as rows `ticket (id, fence)`, each once, to join with the rows they stand for. */
 export function ticketRows(tickets: readonly Ticket[]): SQL {
   const ids = tickets.map(({ id }) => id);
   const fences = tickets.map(({ fence }) => fence);
-  return sql`unnest(${column(ids, 'bigint')}, ${column(fences, 'bigint')}) as ticket (id, fence)`;
+  return sql`(select distinct * from unnest(${column(ids, 'bigint')}, ${column(fences, 'bigint')})) as ticket (id, fence)`;
 }

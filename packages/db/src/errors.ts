@@ -1,20 +1,19 @@
 import { TransientError } from '@dueline/kernel';
+import { DrizzleQueryError } from 'drizzle-orm';
 
 /** SQLSTATE classes and codes after which the same statement may succeed. Source: PostgreSQL manual, appendix A. */
-const TRANSIENT_STATES = /^(08...|40001|40P01|53...|55P03|57014|57P0[1-4]|25006|25P03)$/; // connection, serialization, deadlock, resources, locks, shutdown
+const TRANSIENT_STATES = /^(08...|40001|40P01|53...|55P03|57014|57P0[1-5]|25006|25P03)$/; // connection, serialization, deadlock, resources, locks, shutdown
 
 /** Codes of Node's sockets and resolver that say that the server was not reached or went away. */
-const TRANSIENT_SOCKET = /^(ECONNRESET|ECONNREFUSED|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH)$/;
+const TRANSIENT_SOCKET = /^(ECONNRESET|ECONNREFUSED|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/;
 
 /** Texts of pg for which it gives no code. */
 const LOST_CONNECTION =
-  /^(Connection terminated|Query read timeout|timeout exceeded when trying to connect|Client was closed)/;
+  /^(Connection terminated|Query read timeout|timeout exceeded when trying to connect|timeout expired|Client was closed|Client has encountered a connection error)/;
 
 /** The error under drizzle's wrapper, whose own message carries the SQL and every parameter. */
 export function databaseCause(error: unknown): unknown {
-  return error instanceof Error && error.name === 'DrizzleQueryError' && error.cause !== undefined
-    ? error.cause
-    : error;
+  return error instanceof DrizzleQueryError && error.cause !== undefined ? error.cause : error;
 }
 
 /** SQLSTATE or socket code of an error, wrapped or not; undefined when it has none. */

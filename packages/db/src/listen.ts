@@ -1,9 +1,12 @@
+import { Socket } from 'node:net';
 import { fullJitterMs, sleep } from '@dueline/kernel';
 import pg from 'pg';
 import { translateError } from './errors.ts';
 
 const PROBE_EVERY_MS = 5_000;
 const PROBE_TIMEOUT_MS = 2_000;
+/** How long closing waits for the server's answer. */
+const GOODBYE_MS = 300;
 const BACK_OFF = { baseMs: 200, capMs: 10_000 };
 
 export interface Listener {
@@ -26,40 +29,54 @@ export interface ListenOptions {
   onLost: (error: unknown) => void;
 }
 
-/** Resolves when the connection is over. Never rejects. */
-async function listenUntilLost(options: ListenOptions, state: { client: pg.Client | undefined }): Promise<unknown> {
+/** One connection's life: resolves when it is over, because it was lost or `closing` aborts. Never rejects. */
+async function listenUntilLost(
+  options: ListenOptions,
+  { closing, setConnected }: { closing: AbortSignal; setConnected: (connected: boolean) => void },
+): Promise<unknown> {
+  const socket = new Socket(); // our own, because only destroying it ends a connection whose server is silent
   const client = new pg.Client({
     connectionString: options.url,
     application_name: `listen ${options.channel}`,
     connectionTimeoutMillis: 5_000,
     query_timeout: PROBE_TIMEOUT_MS,
     keepAlive: true,
+    stream: () => socket,
   });
-  const lost = new Promise<unknown>((resolve) => {
-    client.on('error', resolve);
-    client.on('end', () => resolve(new Error('connection ended')));
-  });
+  const over = Promise.withResolvers<unknown>();
+  const close = () => over.resolve(new Error('listener closed'));
+  closing.addEventListener('abort', close);
+  client.on('error', over.resolve);
+  client.on('end', () => over.resolve(new Error('connection ended')));
   client.on('notification', () => options.onWake('notify'));
   let probe: NodeJS.Timeout | undefined;
   try {
-    await client.connect();
-    await client.query(`listen ${pg.escapeIdentifier(options.channel)}`);
-    state.client = client;
+    const listening = client.connect().then(() => client.query(`listen ${pg.escapeIdentifier(options.channel)}`));
+    listening.catch(over.resolve);
+    if ((await Promise.race([listening.then(() => true), over.promise.then(() => false)])) === false)
+      return await over.promise;
+    setConnected(true);
     options.onWake('connected');
     // A frozen server sends no event at all: only an unanswered question tells.
-    const failed = new Promise<unknown>((resolve) => {
-      probe = setInterval(() => {
-        client.query('select 1').catch(resolve);
-      }, PROBE_EVERY_MS);
-    });
-    return await Promise.race([lost, failed]);
+    probe = setInterval(() => client.query('select 1').catch(over.resolve), PROBE_EVERY_MS);
+    return await over.promise;
   } catch (error) {
     return error;
   } finally {
     clearInterval(probe);
-    state.client = undefined;
-    void client.end().catch(() => undefined); // a frozen server never answers the goodbye
+    closing.removeEventListener('abort', close);
+    setConnected(false);
+    await hangUp(client, socket);
   }
+}
+
+/** Says goodbye, but waits for the answer of a live server only. */
+async function hangUp(client: pg.Client, socket: Socket): Promise<void> {
+  const answered = new AbortController();
+  const goodbye = client.end().catch(() => undefined);
+  await Promise.race([goodbye, sleep(GOODBYE_MS, answered.signal)]);
+  answered.abort();
+  socket.destroy();
 }
 
 /**
@@ -67,22 +84,19 @@ async function listenUntilLost(options: ListenOptions, state: { client: pg.Clien
  * only: none is promised to arrive, so the caller polls as well.
  */
 export function listen(options: ListenOptions): Listener {
-  const state: { client: pg.Client | undefined } = { client: undefined };
+  let isConnected = false;
   const closing = new AbortController();
-  const guarded: ListenOptions = { ...options, onWake: (source) => closing.signal.aborted || options.onWake(source) };
   const loop = (async () => {
     for (let failures = 0; !closing.signal.aborted; ) {
       let heard = false;
-      const error = await listenUntilLost(
-        {
-          ...guarded,
-          onWake: (source) => {
-            heard = true;
-            guarded.onWake(source);
-          },
-        },
-        state,
-      );
+      const onWake: ListenOptions['onWake'] = (source) => {
+        heard = true;
+        if (!closing.signal.aborted) options.onWake(source);
+      };
+      const setConnected = (connected: boolean) => {
+        isConnected = connected;
+      };
+      const error = await listenUntilLost({ ...options, onWake }, { closing: closing.signal, setConnected });
       if (closing.signal.aborted) return;
       if (heard || failures === 0) options.onLost(translateError(error));
       failures = heard ? 1 : failures + 1;
@@ -90,10 +104,9 @@ export function listen(options: ListenOptions): Listener {
     }
   })();
   return {
-    connected: () => state.client !== undefined,
+    connected: () => isConnected,
     close: async () => {
       closing.abort();
-      await state.client?.end().catch(() => undefined);
       await loop;
     },
   };

@@ -70,7 +70,7 @@ async function applyPending(client: pg.Client, folder: URL, log: (line: string) 
   await client.query(`create table if not exists schema_migration (
     name text primary key, sha256 text not null, applied_at timestamptz not null default clock_timestamp())`);
   const ledger = await client.query<{ name: string; sha256: string }>(
-    'select name, sha256 from schema_migration order by name',
+    'select name, sha256 from schema_migration order by name collate "C"',
   );
   const pending = pendingMigrations(await readMigrations(folder), ledger.rows);
   for (const migration of pending) {

@@ -3,6 +3,8 @@ import pg from 'pg';
 import { inject } from 'vitest';
 import { type Db, openDatabase } from './open.ts';
 
+export { columnOf, guardedMoves, insertRow, insertTenant, insertUsers, lineUserId } from './testing-rows.ts';
+
 declare module 'vitest' {
   export interface ProvidedContext {
     postgresUrl: string;
@@ -25,10 +27,11 @@ async function administer(statement: string): Promise<void> {
   }
 }
 
-/** A database of its own for one test, cloned from the migrated template; dropped when it is disposed of. */
-export async function testDb(): Promise<TestDb> {
+/** A database of its own for one test, cloned from the migrated template (or empty); dropped when it is disposed of. */
+export async function testDb({ empty = false }: { empty?: boolean } = {}): Promise<TestDb> {
   const name = `test_${randomUUID().replaceAll('-', '')}`;
-  await administer(`create database ${name} template ${inject('templateDatabase')} strategy file_copy`);
+  const template = empty ? 'template0' : inject('templateDatabase');
+  await administer(`create database ${name} template ${template} strategy file_copy`);
   const url = new URL(inject('postgresUrl'));
   url.pathname = `/${name}`;
   const database = openDatabase({
@@ -54,6 +57,7 @@ export async function testDb(): Promise<TestDb> {
 export async function moveProductTime(db: Db, seconds: number): Promise<void> {
   await db.$client.query(`
     create table if not exists product_time_offset (id smallint primary key default 1, ahead interval not null default '0');
+    grant select on product_time_offset to public;
     insert into product_time_offset default values on conflict do nothing;
     create or replace function app_now() returns timestamptz language sql stable parallel safe as
       $$ select now() + (select ahead from product_time_offset) $$`);

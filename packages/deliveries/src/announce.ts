@@ -1,6 +1,6 @@
 import type { TenantTicket } from '@dueline/contracts';
 import { type Db, sql, ticketRows } from '@dueline/db';
-import { RETRY_KEY_HOURS } from './state.ts';
+import { isInDoubt, RETRY_KEY_HOURS } from './state.ts';
 
 type TicketRow = { id: string; fence: string; organization_id: string; line_oa_id: string };
 
@@ -53,16 +53,16 @@ export async function unpublishDeliveries(db: Db, tickets: readonly TenantTicket
 export async function closeOverdueDeliveries(db: Db): Promise<number> {
   const { rowCount } = await db.execute(sql`
     with late as materialized (
-      select id,
-             exists (select from delivery_attempt as attempt
-                      where attempt.delivery_id = delivery.id and attempt.retry_key = delivery.retry_key
-                        and (attempt.outcome is null or attempt.outcome = 'ambiguous')) as ambiguous,
-             first_attempt_at
+      select id, doubt.ambiguous
         from delivery
+       cross join lateral (
+         select exists (select from delivery_attempt
+                         where delivery_id = delivery.id and retry_key = delivery.retry_key and ${isInDoubt}) as ambiguous) as doubt
        where status = 'planned' and next_attempt_at <= app_now()
-         and (deliver_until <= app_now() or first_attempt_at <= app_now() - make_interval(hours => ${RETRY_KEY_HOURS}))
+         and (first_attempt_at <= app_now() - make_interval(hours => ${RETRY_KEY_HOURS})
+              or (deliver_until <= app_now() and not doubt.ambiguous))
        order by id limit 500
-         for no key update skip locked
+         for no key update of delivery skip locked
     )
     update delivery
        set status = case when late.ambiguous then 'unknown' else 'expired' end,
@@ -70,7 +70,6 @@ export async function closeOverdueDeliveries(db: Db): Promise<number> {
            reason_code = case when late.ambiguous then 'ambiguous' else 'too_late' end,
            updated_date = clock_timestamp()
       from late
-     where delivery.id = late.id
-       and (not late.ambiguous or late.first_attempt_at <= app_now() - make_interval(hours => ${RETRY_KEY_HOURS}))`);
+     where delivery.id = late.id`);
   return rowCount ?? 0;
 }

@@ -10,8 +10,8 @@ export async function reapDeliveries(db: Db): Promise<number> {
 
 /** The same for rows that an earlier boot of this very instance was sending, so that a restart does not cost a lease. */
 export async function reapEarlierBoots(db: Db, { claimedBy }: { claimedBy: string }): Promise<number> {
-  const instance = claimedBy.slice(0, claimedBy.lastIndexOf(':') + 1);
-  return takeBack(db, sql`starts_with(claimed_by, ${instance}) and claimed_by <> ${claimedBy}`);
+  const instance = claimedBy.slice(0, claimedBy.lastIndexOf(':')); // a boot id has no colon, an instance name may
+  return takeBack(db, sql`regexp_replace(claimed_by, ':[^:]*$', '') = ${instance} and claimed_by <> ${claimedBy}`);
 }
 
 async function takeBack(db: Db, isStale: SQL): Promise<number> {

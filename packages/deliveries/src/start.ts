@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Tenant, Ticket } from '@dueline/contracts';
 import { type Db, inTransaction, sql, ticketRows } from '@dueline/db';
 import { PermanentError } from '@dueline/kernel';
-import { RETRY_KEY_HOURS } from './state.ts';
+import { isInDoubt, RETRY_KEY_HOURS } from './state.ts';
 
 /** What the attempts of a retry key so far prove: `clean`, it reached nobody; `ambiguous`, it may have. */
 export type Verdict = 'clean' | 'ambiguous';
@@ -60,7 +60,7 @@ export async function startDeliveries(
           join line_oa as account on account.id = delivery.line_oa_id and account.status = 'active' and account.deleted_date is null
          cross join lateral (
            select count(*)::int as count,
-                  coalesce(bool_or(retry_key = delivery.retry_key and (outcome is null or outcome = 'ambiguous')), false) as ambiguous,
+                  coalesce(bool_or(retry_key = delivery.retry_key and ${isInDoubt}), false) as ambiguous,
                   coalesce(bool_or(outcome is null
                     and started_at > clock_timestamp() - make_interval(secs => ${start.settleSeconds})), false) as unsettled
              from delivery_attempt where delivery_id = delivery.id) as attempts

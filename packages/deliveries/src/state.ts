@@ -1,3 +1,5 @@
+import { sql } from '@dueline/db';
+
 export const DELIVERY_STATUSES = [
   'planned',
   'sending',
@@ -22,3 +24,9 @@ export const TRANSITIONS = {
 
 /** Hours after the first attempt in which a retry key may be used: LINE forgets it after 24, one is kept as margin. */
 export const RETRY_KEY_HOURS = 23;
+
+/**
+ * Whether an attempt of delivery_attempt may have reached somebody. Acceptance counts too: it stands on a row that is still
+ * planned only when its owner had lost the row before the answer came, and repeating the key then tells that it was accepted.
+ */
+export const isInDoubt = sql`(outcome is null or outcome in ('ambiguous', 'accepted', 'already'))`;

@@ -4,7 +4,7 @@
  * fails because of its own error text would run the work again for ever.
  */
 export function storableText(text: string, maxLength = 1_000): string {
-  const cut = text.length > maxLength ? text.slice(0, maxLength) : text;
+  const cut = text.length > maxLength ? text.slice(0, maxLength).replace(/[\ud800-\udbff]$/, '') : text;
   return cut.toWellFormed().replaceAll('\u0000', '\uFFFD');
 }
 

@@ -15,8 +15,8 @@ export async function recoverStaleProcessing(db: Db): Promise<number> {
  * @param options.claimedBy `<instance>:<boot>` of the caller; rows of the same instance and another boot are taken back.
  */
 export async function recoverEarlierBoots(db: Db, { claimedBy }: { claimedBy: string }): Promise<number> {
-  const instance = claimedBy.slice(0, claimedBy.lastIndexOf(':') + 1);
-  return takeBack(db, sql`starts_with(claimed_by, ${instance}) and claimed_by <> ${claimedBy}`);
+  const instance = claimedBy.slice(0, claimedBy.lastIndexOf(':')); // a boot id has no colon, an instance name may
+  return takeBack(db, sql`regexp_replace(claimed_by, ':[^:]*$', '') = ${instance} and claimed_by <> ${claimedBy}`);
 }
 
 async function takeBack(db: Db, isStale: ReturnType<typeof sql>): Promise<number> {

@@ -2,6 +2,8 @@ import {
   ACTION_TYPES,
   attributeChangedConfig,
   FREQUENCIES,
+  isStorable,
+  NOT_STORABLE,
   SOURCE_TYPES,
   sendMessageConfig,
   type Tenant,
@@ -12,7 +14,7 @@ import { z } from 'zod';
 import { describeIssue } from './rule.ts';
 
 const ruleDraft = z.strictObject({
-  name: z.string().min(1).max(200),
+  name: z.string().min(1).max(200).refine(isStorable, NOT_STORABLE),
   sourceType: z.enum(SOURCE_TYPES),
   sourceConfig: attributeChangedConfig,
   actionType: z.enum(ACTION_TYPES),
