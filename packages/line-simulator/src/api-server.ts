@@ -51,7 +51,7 @@ export function createApiServer(api: Api): FastifyInstance {
     exposeHeadRoutes: false,
     forceCloseConnections: true,
     keepAliveTimeout: KEEP_ALIVE_MS,
-    frameworkErrors: (_error, request, reply) => unknownPath(request, reply),
+    frameworkErrors: (_error, request, reply) => void unknownPath(request, reply),
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', collectBody);

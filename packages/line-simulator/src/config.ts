@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /** The four checks whose order LINE does not document. */
-export const PERMUTABLE_STEPS = ['rateLimit', 'keySyntax', 'keyAccepted', 'validation'] as const;
+const PERMUTABLE_STEPS = ['rateLimit', 'keySyntax', 'keyAccepted', 'validation'] as const;
 export type PermutableStep = (typeof PERMUTABLE_STEPS)[number];
 
 const limit = z.strictObject({ count: z.int().min(1), perMs: z.int().min(1) });
@@ -26,9 +26,7 @@ const knobs = z.strictObject({
   /** Other limits than LINE's, by endpoint (`push`, `multicast`, ...). */
   limits: z.record(z.string(), limit).default({}),
 });
-export type Knobs = z.infer<typeof knobs>;
-
-const userState = z.enum(['friend', 'blocked', 'deleted', 'stranger']);
+export const userState = z.enum(['friend', 'blocked', 'deleted', 'stranger']);
 /** `stranger`: known to the channel, but no friend. */
 export type UserState = z.infer<typeof userState>;
 

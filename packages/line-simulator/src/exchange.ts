@@ -14,7 +14,7 @@ export interface Answer {
 }
 
 /** A send that passed validation. */
-export interface SendPlan {
+interface SendPlan {
   readonly messages: readonly unknown[];
   readonly targets: Iterable<number>;
   readonly requested: number;

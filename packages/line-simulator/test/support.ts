@@ -1,7 +1,7 @@
 import { afterEach } from 'vitest';
 import { type ChannelConfig, type Clock, createSimulator, nthUserId, type Simulator } from '../src/index.ts';
 
-export const TOKEN = 'token-1';
+const TOKEN = 'token-1';
 export const CHANNEL = '2000000001';
 export const PUSH = '/v2/bot/message/push';
 export const MULTICAST = '/v2/bot/message/multicast';
