@@ -26,7 +26,8 @@ const knobs = z.strictObject({
   /** Other limits than LINE's, by endpoint (`push`, `multicast`, ...). */
   limits: z.record(z.string(), limit).default({}),
 });
-export const userState = z.enum(['friend', 'blocked', 'deleted', 'stranger']);
+
+const userState = z.enum(['friend', 'blocked', 'deleted', 'stranger']);
 /** `stranger`: known to the channel, but no friend. */
 export type UserState = z.infer<typeof userState>;
 
