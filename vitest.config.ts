@@ -27,6 +27,27 @@ export default defineConfig({
           hookTimeout: 60_000,
         },
       },
+      {
+        extends: true,
+        test: {
+          name: 'verify',
+          include: ['tools/test/**/*.test.ts'],
+          fileParallelism: false, // each starts programs that use every processor
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'e2e',
+          include: ['e2e/test/**/*.e2e.test.ts'],
+          globalSetup: ['./infra/local/src/vitest-global-setup.ts'],
+          fileParallelism: false, // each file runs a whole product on two cores
+          testTimeout: 90_000,
+          hookTimeout: 90_000,
+        },
+      },
     ],
   },
 });
