@@ -84,6 +84,11 @@ const BOUNDARIES: readonly Fault[] = [
     plants: [dependency('apps/ops', '@dueline/pg-listener')],
     says: ['`@dueline/pg-listener`', '`@dueline/ops`'],
   },
+  {
+    name: 'packages in a circle',
+    plants: [dependency('packages/contracts', '@dueline/db')],
+    says: ['Circular package dependency', '@dueline/contracts', '@dueline/db'],
+  },
   file('import of what is not declared', "export { openDatabase } from '@dueline/db';\n", '@dueline/db'),
   file(
     'relative import out of the package',

@@ -33,7 +33,7 @@ export function findBinaries(env: NodeJS.ProcessEnv): Binaries {
   };
 }
 
-export function findProgram(name: string, folders: readonly string[]): string | undefined {
+function findProgram(name: string, folders: readonly string[]): string | undefined {
   return folders.map((folder) => join(folder, name)).find(isProgram);
 }
 

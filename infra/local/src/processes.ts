@@ -70,7 +70,7 @@ export async function endServer(server: ServerProcess): Promise<void> {
 }
 
 /** For an error that must not wait for a person to read a log file. */
-export const logTail = ({ logFile }: ServerProcess): string => readFileSync(logFile, 'utf8').trim().slice(-3_000);
+const logTail = ({ logFile }: ServerProcess): string => readFileSync(logFile, 'utf8').trim().slice(-3_000);
 
 /** Waits until `check` says undefined, meaning ready; otherwise it says what is still missing. Fails at once when the server ends. */
 export async function waitUntilReady(server: ServerProcess, check: () => Promise<string | undefined>): Promise<void> {

@@ -12,7 +12,7 @@ const LOST_CONNECTION =
   /^(Connection terminated|Query read timeout|timeout exceeded when trying to connect|timeout expired|Client was closed|Client has encountered a connection error)/;
 
 /** The error under drizzle's wrapper, whose own message carries the SQL and every parameter. */
-export function databaseCause(error: unknown): unknown {
+function databaseCause(error: unknown): unknown {
   return error instanceof DrizzleQueryError && error.cause !== undefined ? error.cause : error;
 }
 

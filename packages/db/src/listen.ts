@@ -58,7 +58,9 @@ async function listenUntilLost(
     setConnected(true);
     options.onWake('connected');
     // A frozen server sends no event at all: only an unanswered question tells.
-    probe = setInterval(() => client.query('select 1').catch(over.resolve), PROBE_EVERY_MS);
+    probe = setInterval(() => {
+      client.query('select 1').catch(over.resolve);
+    }, PROBE_EVERY_MS);
     return await over.promise;
   } catch (error) {
     return error;

@@ -16,9 +16,9 @@ export interface Claim {
   readonly maxProcessing: number;
 }
 
-export type TicketRow = { id: string; fence: string; organization_id: string; line_oa_id: string };
+type TicketRow = { id: string; fence: string; organization_id: string; line_oa_id: string };
 
-export const parseTicket = (row: TicketRow): TenantTicket => ({
+const parseTicket = (row: TicketRow): TenantTicket => ({
   id: row.id,
   fence: row.fence,
   organizationId: row.organization_id,

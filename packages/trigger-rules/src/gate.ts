@@ -7,7 +7,7 @@ export interface Firing {
   readonly userId: string;
 }
 
-export const firingKey = ({ rule, userId }: Firing): string => `${rule.id}:${userId}`;
+const firingKey = ({ rule, userId }: Firing): string => `${rule.id}:${userId}`;
 
 /** Whether `frequency` or `cooldown_seconds` limits the rule at all. */
 const isLimited = ({ frequency, cooldownSeconds }: TriggerRule): boolean =>
