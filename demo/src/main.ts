@@ -64,6 +64,7 @@ async function run(options: Options): Promise<number> {
     await (await starting).stop();
     return 130;
   }
+  narrator.line(`everything is up; the apps log to ${stack.logFolder}`);
   try {
     const told = await Promise.race([tellStory(stack, options, narrator), interrupted]);
     if (told === undefined) return 130;

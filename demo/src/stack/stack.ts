@@ -19,6 +19,8 @@ export interface Stack {
   readonly secretsKey: Buffer;
   readonly logFolder: string;
   readonly source: Services['source'];
+  /** Starts an app again that was stopped or killed, under the same instance name; resolves when it is ready. */
+  restart(name: AppName): Promise<App>;
   /** Ends everything in order and removes its data. May be called again. */
   stop(): Promise<void>;
 }
@@ -74,7 +76,7 @@ async function startAll(options: StackOptions, undo: (() => Promise<void>)[]): P
   undo.push(database.close);
 
   const secretsKey = randomBytes(32);
-  const apps = await startApps(undo, {
+  const settings: AppSettings = {
     databaseUrl: place.databaseUrl,
     amqpUrl: place.amqpUrl,
     lineApiUrl: line.apiUrl,
@@ -82,8 +84,16 @@ async function startAll(options: StackOptions, undo: (() => Promise<void>)[]): P
     logFolder,
     ...(options.appEnv === undefined ? {} : { env: options.appEnv }),
     ...(options.appsFolder === undefined ? {} : { appsFolder: options.appsFolder }),
-  });
-  return { database, databaseUrl: place.databaseUrl, line, apps, secretsKey, logFolder, source: services.source };
+  };
+  const apps = await startApps(undo, settings);
+  const restart = async (name: AppName): Promise<App> => {
+    const app = await startApp(name, settings);
+    apps.set(name, app);
+    await untilReady(app);
+    return app;
+  };
+  const { databaseUrl } = place;
+  return { database, databaseUrl, line, apps, secretsKey, logFolder, source: services.source, restart };
 }
 
 async function prepare(stage: {
@@ -100,7 +110,7 @@ async function prepare(stage: {
   return line;
 }
 
-async function startApps(undo: (() => Promise<void>)[], settings: AppSettings): Promise<ReadonlyMap<AppName, App>> {
+async function startApps(undo: (() => Promise<void>)[], settings: AppSettings): Promise<Map<AppName, App>> {
   const apps = new Map<AppName, App>();
   undo.push(async () => {
     await Promise.all([...apps.values()].map((app) => app.stop()));

@@ -1,0 +1,50 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { ROOT, run, serviceEnvironment } from './support.ts';
+
+async function demo(...args: string[]) {
+  const { code, stdout, stderr } = await run('./dueline', ['demo', '--once', '--json', ...args], {
+    env: serviceEnvironment(),
+  });
+  const lines = stdout.trimEnd().split('\n');
+  return {
+    code,
+    verdict: JSON.parse(lines.at(-1) ?? ''),
+    logFolder: /\.dueline\/logs\/[0-9a-f]+/.exec(stderr)?.[0] ?? '',
+  };
+}
+
+test('a change in a row becomes a LINE message, now or later or not at all, exactly once and never early; no log tells a secret', async () => {
+  const { code, verdict, logFolder } = await demo();
+
+  expect(verdict).toMatchObject({
+    ...{ ok: true, planned: 510, received: 510, duplicates: 0, lost: 0, early: 0, unexpected: 0, violations: 0 },
+    ...{ cancelled: 60, cancelledPlanned: 60 },
+  });
+  expect(verdict.latenessMs.p50).toBeGreaterThan(0);
+  expect(verdict.latenessMs.p99).toBeGreaterThanOrEqual(verdict.latenessMs.p50);
+  expect(code).toBe(0);
+  expectNoSecrets(join(ROOT, logFolder));
+});
+
+test.for([
+  ['duplicate', { duplicates: 1, lost: 0, early: 0 }],
+  ['loss', { duplicates: 0, lost: 2, early: 0 }], // the voucher and the tips of one person
+  ['early', { duplicates: 0, lost: 0, early: 1 }],
+] as const)('the check of the demo notices a planted %s', async ([plant, expected]) => {
+  const { code, verdict } = await demo('--plant', plant);
+
+  expect(verdict).toMatchObject({ ok: false, ...expected });
+  expect(code).toBe(1);
+});
+
+/** Fails when a log of the run holds a token, a password or a text that somebody was sent. */
+function expectNoSecrets(logFolder: string): void {
+  const logs = readdirSync(logFolder).map((file) => readFileSync(join(logFolder, file), 'utf8'));
+  const password = new URL(serviceEnvironment().AMQP_URL ?? '').password;
+  expect(logs.join('').length).toBeGreaterThan(1_000);
+  for (const secret of ['demo-token-', 'Welcome to Gold', password].filter((text) => text !== '')) {
+    expect(logs.filter((log) => log.includes(secret))).toHaveLength(0);
+  }
+}

@@ -1,0 +1,43 @@
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { inject } from 'vitest';
+
+export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+
+/** The environment in which the demo uses the services of this test run instead of starting its own. */
+export function serviceEnvironment(): NodeJS.ProcessEnv {
+  return {
+    ...process.env,
+    DATABASE_URL: inject('postgresUrl'),
+    AMQP_URL: inject('amqpUrl'),
+    AMQP_MANAGEMENT_URL: inject('amqpManagementUrl'),
+    REDIS_URL: inject('redisUrl'),
+  };
+}
+
+export interface Finished {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs a command to its end. */
+export async function run(
+  command: string,
+  args: readonly string[],
+  { env, cwd = ROOT }: { env?: NodeJS.ProcessEnv; cwd?: string } = {},
+): Promise<Finished> {
+  const child = spawn(command, args, { cwd, env: env ?? process.env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const output = { stdout: '', stderr: '' };
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output.stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    output.stderr += text;
+  });
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', resolve);
+  });
+  return { code, ...output };
+}

@@ -1,0 +1,130 @@
+import { createLineOa, createOrganization } from '@dueline/accounts';
+import { type Stack, startStack } from '@dueline/demo';
+import { sleep } from '@dueline/kernel';
+import { nthUserId } from '@dueline/line-simulator';
+import { createRule } from '@dueline/trigger-rules';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Span, startCollector } from './collector.ts';
+import { serviceEnvironment } from './support.ts';
+
+const CHANNEL = { channelId: '3000000001', channelAccessToken: 'e2e-token', users: [{ prefix: 'e2', count: 50 }] };
+
+let collector: Awaited<ReturnType<typeof startCollector>>;
+let stack: Stack;
+let tenant: { organizationId: string; lineOaId: string };
+
+const rule = (lid: string, attribute: string, delaySeconds?: number) => ({
+  name: lid,
+  sourceType: 'attribute_changed' as const,
+  sourceConfig: { attribute },
+  actionType: 'send_message' as const,
+  actionConfig: {
+    messages: [{ type: 'text' as const, text: `สวัสดี 👋 [[lid:${lid}]]` }],
+    ...(delaySeconds === undefined ? {} : { delay: { seconds: delaySeconds } }),
+  },
+  frequency: 'every_time' as const,
+});
+
+beforeAll(async () => {
+  collector = await startCollector();
+  stack = await startStack({
+    env: serviceEnvironment(),
+    channels: [CHANNEL],
+    tell: () => undefined,
+    appEnv: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url },
+  });
+  const { db } = stack.database;
+  const organizationId = await createOrganization(db, { name: 'e2e' });
+  tenant = await createLineOa(db, {
+    organizationId,
+    ...CHANNEL,
+    name: 'e2e',
+    timezone: 'Asia/Bangkok',
+    secretsKey: stack.secretsKey,
+  });
+  await createRule(db, tenant, rule('now', 'city'));
+  await createRule(db, tenant, rule('later', 'city', 1));
+  await db.$client.query(
+    'insert into line_user (organization_id, line_oa_id, user_id) select $1, $2, unnest($3::text[])',
+    [tenant.organizationId, tenant.lineOaId, Array.from({ length: 50 }, (_, n) => nthUserId('e2', n))],
+  );
+});
+
+afterAll(async () => {
+  await stack?.stop();
+  await collector?.close();
+});
+
+async function moveTo(city: string, numbers: readonly number[]): Promise<void> {
+  await stack.database.db.$client.query('update line_user set attributes = attributes || $1 where user_id = any($2)', [
+    { city },
+    numbers.map((n) => nthUserId('e2', n)),
+  ]);
+}
+
+async function receiptsOf(numbers: readonly number[], expected: number): Promise<string[]> {
+  const users = new Set(numbers.map((n) => nthUserId('e2', n)));
+  for (let deadline = performance.now() + 15_000; ; await sleep(50)) {
+    const mine = (await stack.line.receiptsSince(0)).filter(({ user }) => users.has(user));
+    if (mine.length >= expected || performance.now() > deadline) return mine.map(({ lid }) => lid ?? '').sort();
+  }
+}
+
+const until = async (condition: () => boolean) => {
+  for (let deadline = performance.now() + 10_000; !condition() && performance.now() < deadline; ) await sleep(50);
+};
+
+test('one trace leads from the change of an attribute to the request at LINE, through every app, now and later', async () => {
+  await moveTo('กรุงเทพ', [0]);
+  expect(await receiptsOf([0], 2)).toEqual(['later', 'now']);
+
+  const pushes = () => collector.spans.filter(({ name }) => name === 'LINE push');
+  await until(() => pushes().length >= 2);
+  await until(() => servicesOf(pushes()[0]).size >= 3);
+  expect(new Set(pushes().map(({ traceId }) => traceId)).size).toBe(1);
+  expect([...servicesOf(pushes()[0])].sort()).toEqual(['line-delivery', 'pg-listener', 'trigger-worker']);
+  for (const push of pushes()) expect(rootOf(push)).toMatchObject({ service: 'pg-listener' });
+});
+
+const servicesOf = (span: Span | undefined) =>
+  new Set(collector.spans.filter(({ traceId }) => traceId === span?.traceId).map(({ service }) => service));
+
+function rootOf(span: Span): Span {
+  const parent = collector.spans.find(({ spanId }) => spanId === span.parentSpanId);
+  return parent === undefined ? span : rootOf(parent);
+}
+
+test('what happens while an app is away is done when it is back, each once', async () => {
+  const { apps } = stack;
+  await apps.get('pg-listener')?.stop();
+  await apps.get('line-delivery')?.stop();
+  const numbers = [1, 2, 3, 4, 5];
+
+  await moveTo('大阪', numbers);
+  await stack.restart('pg-listener');
+  await stack.restart('line-delivery');
+
+  expect(await receiptsOf(numbers, 10)).toEqual([...Array(5).fill('later'), ...Array(5).fill('now')]);
+});
+
+test('a message to somebody who does not follow is not sent, and the history says why', async () => {
+  const { db } = stack.database;
+  await db.$client.query('update line_user set is_following = false where user_id = $1', [nthUserId('e2', 20)]);
+  await moveTo('東京', [20, 21]);
+  expect(await receiptsOf([21], 2)).toHaveLength(2);
+
+  const { rows } = await db.$client.query('select decision, reason_code from trigger_log where user_id = $1', [
+    nthUserId('e2', 20),
+  ]);
+  expect(rows).toEqual(Array(2).fill({ decision: 'suppressed', reason_code: 'user_not_following' }));
+  expect(await receiptsOf([20], 0)).toEqual([]);
+});
+
+test('every delivery ended accepted with the request id that LINE gave it', async () => {
+  const { rows } = await stack.database.db.$client.query<{ status: string; id: string; key: string }>(
+    'select status, line_request_id as id, retry_key as key from delivery',
+  );
+  const receipts = new Map((await stack.line.receiptsSince(0)).map((receipt) => [receipt.retryKey, receipt.requestId]));
+  expect(rows.length).toBeGreaterThan(0);
+  for (const row of rows) expect(row).toMatchObject({ status: 'accepted', id: receipts.get(row.key) });
+});
