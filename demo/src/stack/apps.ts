@@ -41,7 +41,6 @@ export async function startApp(name: AppName, settings: AppSettings): Promise<Ap
     cwd,
     logFile: join(settings.logFolder, `${name}.log`),
     env: {
-      PATH: process.env.PATH ?? '',
       DUELINE_ENV: 'test', // opens the short leases
       DUELINE_PARENT_PID: String(process.pid),
       INSTANCE_NAME: `demo-${name}`,

@@ -23,7 +23,7 @@ export async function startSimulator(channels: readonly ChannelConfig[], logFold
       name: 'line-simulator',
       args: ['src/main.ts'],
       cwd: join(ROOT, 'packages/line-simulator'),
-      env: { PATH: process.env.PATH ?? '' },
+      env: {},
       logFile: join(logFolder, 'line-simulator.log'),
     },
     (text) => {
