@@ -24,6 +24,10 @@ afterAll(() => shared[Symbol.asyncDispose]());
 const tenantColumns = () => ({ organization_id: tenant.organizationId, line_oa_id: tenant.lineOaId });
 const lease = (when: boolean) => (when ? new Date() : null);
 let serial = 0;
+const nextSerial = (): number => {
+  serial += 1;
+  return serial;
+};
 
 interface GuardedTable {
   table: string;
@@ -39,7 +43,7 @@ const TABLES: GuardedTable[] = [
     statuses: ['pending', 'processing', 'done', 'failed', 'cancelled'],
     insert: () => ({
       ...{ user_id: lineUserId(1), action_type: 'send_message', action_config: {}, execute_at: new Date() },
-      ...{ due_at: new Date(), dedup_key: String((serial += 1)) },
+      ...{ due_at: new Date(), dedup_key: String(nextSerial()) },
     }),
     beside: (status) => ({
       lease_until: lease(status === 'processing'),
@@ -52,7 +56,7 @@ const TABLES: GuardedTable[] = [
     table: 'delivery',
     statuses: ['planned', 'sending', 'accepted', 'refused', 'unknown', 'expired', 'cancelled'],
     insert: () => ({
-      ...{ kind: 'action', logical_id: String((serial += 1)), endpoint: 'push', retry_key: crypto.randomUUID() },
+      ...{ kind: 'action', logical_id: String(nextSerial()), endpoint: 'push', retry_key: crypto.randomUUID() },
       ...{ body: '{}', body_sha256: '', deliver_until: new Date() },
     }),
     beside: (status) => ({ lease_until: lease(status === 'sending'), accepted_at: lease(status === 'accepted') }),
@@ -74,7 +78,7 @@ const TABLES: GuardedTable[] = [
   {
     table: 'scheduled_trigger_execution',
     statuses: ['processing', 'completed', 'failed', 'cancelled', 'skipped'],
-    insert: () => ({ trigger_rule_id: ruleId, scheduled_at: new Date((serial += 1) * 1_000) }),
+    insert: () => ({ trigger_rule_id: ruleId, scheduled_at: new Date(nextSerial() * 1_000) }),
     beside: () => ({}),
   },
 ];

@@ -1,6 +1,6 @@
 import * as schema from '@dueline/db/schema';
 import { type TestDb, testDb } from '@dueline/db/testing';
-import { is, SQL } from 'drizzle-orm';
+import { is, type SQL } from 'drizzle-orm';
 import { getTableConfig, PgDialect, PgTable } from 'drizzle-orm/pg-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
@@ -114,7 +114,9 @@ test.for(tables.map((table) => getTableConfig(table)))(
         name: index.name ?? '',
         definition: index.columns
           .map((column) =>
-            is(column, SQL) ? 'expression' : `${column.name}${column.indexConfig?.order === 'desc' ? ' desc' : ''}`,
+            'indexConfig' in column
+              ? `${column.name}${column.indexConfig?.order === 'desc' ? ' desc' : ''}`
+              : 'expression',
           )
           .join(', '),
         where: index.where === undefined ? null : await normalized(config.name, index.where),
