@@ -120,6 +120,13 @@ export const FAULTS: Readonly<Record<string, readonly Fault[]>> = {
       plants: [dependency('packages/contracts', 'pg', 'catalog:')],
       says: ['pg', 'packages/contracts/package.json'],
     },
+    {
+      name: 'exports that lead to no file',
+      plants: [
+        replace('packages/kernel/package.json', '"./src/index.ts"', '"./src/index.ts", "./planted": "./src/none.ts"'),
+      ],
+      says: ['./src/none.ts', 'packages/kernel/package.json'],
+    },
   ],
   versions: [
     {

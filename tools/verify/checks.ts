@@ -26,7 +26,11 @@ export const CHECKS: readonly Check[] = [
     '--report-unused-disable-directives',
   ]),
   tool('types', 'one tsc over everything', ['tsc', '-p', '.', '--pretty', 'false']),
-  tool('unused', 'knip: exports, files and dependencies that nobody uses', ['knip', '--no-progress']),
+  tool('unused', 'knip: exports, files and dependencies that nobody uses', [
+    'knip',
+    '--no-progress',
+    '--treat-config-hints-as-errors',
+  ]),
   tool('docs', 'docs/generated is what node tools/docs.ts writes', ['tools/docs.ts', '--check']),
   tool('format', 'biome: layout and order of imports', [
     'biome',

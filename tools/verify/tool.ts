@@ -13,12 +13,12 @@ export function runTool(root: string, [program = '', ...args]: readonly string[]
     ? [process.execPath, program, ...args]
     : [join(root, 'node_modules', '.bin', program), ...args];
   const [file = '', ...rest] = command;
-  return new Promise((resolve, reject) => {
+  return new Promise((resolve) => {
     const child = spawn(file, rest, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
     const chunks: Buffer[] = [];
     child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk));
     child.stderr.on('data', (chunk: Buffer) => chunks.push(chunk));
-    child.once('error', reject);
+    child.once('error', (error) => resolve({ ok: false, output: `${program} cannot be started: ${error.message}` }));
     child.once('close', (code, signal) => {
       const said = Buffer.concat(chunks).toString('utf8').trim();
       const ok = code === 0;
