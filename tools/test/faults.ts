@@ -178,6 +178,11 @@ export const FAULTS: Readonly<Record<string, readonly Fault[]>> = {
       says: ['packages/kernel/README.md', 'packages/planted/src/x.ts'],
     },
     {
+      name: 'path inside its package that is gone',
+      plants: [{ path: 'packages/runtime/README.md', change: (before) => `${before}\nSee \`src/planted.ts\`.\n` }],
+      says: ['packages/runtime/README.md', 'packages/runtime/src/planted.ts'],
+    },
+    {
       name: 'link to a page that is gone',
       plants: [{ path: 'packages/mq/README.md', change: (before) => `${before}\nSee [more](docs/planted.md).\n` }],
       says: ['packages/mq/README.md', 'packages/mq/docs/planted.md'],

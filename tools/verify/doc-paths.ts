@@ -25,6 +25,7 @@ export function checkDocPaths(root: string): Finding {
 
 function namedPaths(root: string, page: string, roots: ReadonlySet<string>): { number: number; path: string }[] {
   const folder = dirname(page);
+  const home = existsSync(join(root, folder, 'package.json')) ? folder : undefined;
   let fenced = false;
   return numberedLines(root, page).flatMap(({ number, text }) => {
     if (text.trimStart().startsWith('```')) {
@@ -34,20 +35,20 @@ function namedPaths(root: string, page: string, roots: ReadonlySet<string>): { n
     const code = fenced ? [text] : [...text.matchAll(CODE_SPAN)].map(([, span = '']) => span);
     const links = fenced ? [] : [...text.replace(CODE_SPAN, '').matchAll(LINK)].map(([, target = '']) => target);
     return [
-      ...code.flatMap((span) => span.split(/\s+/)).flatMap((word) => pathOfWord(word, folder, roots)),
+      ...code.flatMap((span) => span.split(/\s+/)).flatMap((word) => pathOfWord(word, home, roots)),
       ...links.flatMap((target) => pathOfLink(target, folder)),
     ].map((path) => ({ number, path }));
   });
 }
 
-function pathOfWord(word: string, folder: string, roots: ReadonlySet<string>): string[] {
+function pathOfWord(word: string, home: string | undefined, roots: ReadonlySet<string>): string[] {
   const path = word
     .replace(/^["'(]+/, '')
     .replace(/[)"',;.]+$/, '')
     .replace(/:\d+$/, '')
     .replace(/^\.\//, '');
   if (/[<>$…|=]/.test(path)) return []; // a placeholder, not a path
-  if (folder !== '.' && IN_PACKAGE.test(path)) return [join(folder, path)];
+  if (home !== undefined && IN_PACKAGE.test(path)) return [join(home, path)];
   const first = path.split('/', 1)[0] ?? '';
   return path.includes('/') && (roots.has(first) || LAYOUT.has(first)) ? [path] : [];
 }
