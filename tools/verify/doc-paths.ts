@@ -25,7 +25,7 @@ export function checkDocPaths(root: string): Finding {
 
 function namedPaths(root: string, page: string, roots: ReadonlySet<string>): { number: number; path: string }[] {
   const folder = dirname(page);
-  const home = existsSync(join(root, folder, 'package.json')) ? folder : undefined;
+  const home = folder !== '.' && existsSync(join(root, folder, 'package.json')) ? folder : undefined;
   let fenced = false;
   return numberedLines(root, page).flatMap(({ number, text }) => {
     if (text.trimStart().startsWith('```')) {
