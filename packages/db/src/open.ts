@@ -11,6 +11,8 @@ export type Tx = Parameters<Parameters<NodePgDatabase['transaction']>[0]>[0];
 
 export interface Database {
   readonly db: Db;
+  /** Opens up to `count` connections ahead of need; what cannot be opened now is opened when it is needed. */
+  warmUp(count: number): Promise<void>;
   /** Answers when the database does; throws {@link TransientError} otherwise. */
   ping(): Promise<void>;
   /** Waits for statements in hand and ends the pool's connections. */
@@ -19,6 +21,9 @@ export interface Database {
 
 /** Ends a statement, or a transaction that idles, after this many milliseconds, so that no lock outlives its reason. */
 export const STATEMENT_TIMEOUT_MS = 10_000;
+
+/** Keeps idle connections for five minutes: a new one costs a handshake and cold catalogues, and so milliseconds of lateness. */
+const IDLE_CONNECTION_MS = 300_000;
 
 /**
  * Opens a pool. Connects lazily; errors of idle connections go to `onError` and never end the process.
@@ -41,6 +46,7 @@ export function openDatabase(options: {
     query_timeout: STATEMENT_TIMEOUT_MS + 5_000, // a server that stopped answering cannot end the statement itself
     options: '-c timezone=UTC',
     keepAlive: true,
+    idleTimeoutMillis: IDLE_CONNECTION_MS,
   });
   // A client that breaks between two statements of a transaction emits on itself, not on the pool: unheard, it ends the process.
   pool.on('connect', (client) => client.on('error', () => undefined));
@@ -53,6 +59,10 @@ export function openDatabase(options: {
       } catch (error) {
         throw translateError(error);
       }
+    },
+    warmUp: async (count) => {
+      const opened = await Promise.allSettled(Array.from({ length: count }, () => pool.connect()));
+      for (const connection of opened) if (connection.status === 'fulfilled') connection.value.release();
     },
     close: () => pool.end(),
   };

@@ -1,0 +1,206 @@
+import type { Tenant } from '@dueline/contracts';
+import { inTenant, sql, type Tx } from '@dueline/db';
+import {
+  columnOf,
+  insertRow,
+  insertTenant,
+  insertUsers,
+  lineUserId,
+  moveProductTime,
+  type TestDb,
+  testDb,
+} from '@dueline/db/testing';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+let shared: TestDb;
+let mine: Tenant;
+let other: Tenant;
+
+/** Written by workers only, or without a foreign key on purpose: they are many, and triggers and workers name the tenant of the row they follow. */
+const WITHOUT_TENANT_KEY = ['attribute_change', 'delivery_attempt', 'event_archive', 'event_outbox', 'trigger_log'];
+const READ_ONLY = ['delivery_attempt'];
+
+const columnsOf = ({ organizationId, lineOaId }: Tenant) => ({ organization_id: organizationId, line_oa_id: lineOaId });
+
+/** A row of every tenant table, by table. */
+async function insertEverything(tenant: Tenant): Promise<void> {
+  const { db } = shared;
+  const base = columnsOf(tenant);
+  const user = { user_id: lineUserId(1) };
+  await insertUsers(db, tenant, 1);
+  await db.$client.query(`update line_user set attributes = '{"a": 1}' where line_oa_id = $1`, [tenant.lineOaId]); // event_outbox, attribute_change
+  await db.$client.query(
+    `insert into event_archive (event_id, topic, organization_id, line_oa_id, user_id, payload, bulk, occurred_at, recorded_at, root_id, depth)
+     select event_id, topic, organization_id, line_oa_id, user_id, payload, bulk, occurred_at, recorded_at, root_id, depth
+       from event_outbox where line_oa_id = $1`,
+    [tenant.lineOaId],
+  );
+  const action = { action_type: 'send_message', action_config: {} };
+  const rule = await insertRow(db, 'trigger_rule', {
+    ...{ ...base, ...action, name: 'rule', source_type: 'attribute_changed', source_config: {} },
+  });
+  const ruled = { ...base, trigger_rule_id: rule.id };
+  await insertRow(db, 'rule_gate', { ...ruled, ...user, last_fired_at: new Date() });
+  await insertRow(db, 'trigger_log', { ...ruled, ...user, trigger_on: 'x', decision: 'fired', reason_code: 'matched' });
+  await insertRow(db, 'scheduled_action', {
+    ...ruled,
+    ...user,
+    ...action,
+    execute_at: new Date(),
+    due_at: new Date(),
+    dedup_key: 'key',
+  });
+  await insertRow(db, 'scheduled_trigger_execution', { ...ruled, scheduled_at: new Date() });
+  await insertRow(db, 'campaign', { ...base, name: 'campaign', cast_type: 'broadcast' });
+  const key = { retry_key: crypto.randomUUID() };
+  const delivery = await insertRow(db, 'delivery', {
+    ...{
+      ...base,
+      ...key,
+      kind: 'action',
+      logical_id: tenant.lineOaId,
+      endpoint: 'push',
+      body: '{}',
+      body_sha256: '',
+      deliver_until: new Date(),
+    },
+  });
+  await insertRow(db, 'delivery_attempt', {
+    ...base,
+    ...key,
+    delivery_id: delivery.id,
+    attempt_no: 1,
+    fence: 1,
+    claimed_by: 'x',
+  });
+}
+
+const tenantTables = () =>
+  columnOf(
+    shared.db,
+    `select relname from pg_class join pg_attribute on attrelid = pg_class.oid and attname = 'line_oa_id'
+      where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition order by relname`,
+  ).then((names) => names.map(String));
+
+beforeAll(async () => {
+  shared = await testDb();
+  mine = await insertTenant(shared.db);
+  other = await insertTenant(shared.db);
+  await insertEverything(mine);
+  await insertEverything(other);
+});
+afterAll(() => shared[Symbol.asyncDispose]());
+
+const asTenant = <T>(work: (tx: Tx) => Promise<T>) => inTenant(shared.db, mine, work);
+const count = (tx: Tx, table: string, where: string) =>
+  tx
+    .execute<{ count: string }>(sql.raw(`select count(*) from ${table} where ${where}`))
+    .then(({ rows }) => Number(rows[0]?.count));
+
+test('every table with an account has row level security', async () => {
+  const secured = await columnOf(shared.db, `select relname from pg_class where relrowsecurity order by relname`);
+  expect(secured).toEqual([...(await tenantTables()), 'line_oa', 'organization'].sort());
+});
+
+test('a tenant sees its own row of every table and none of another', async () => {
+  for (const table of await tenantTables()) {
+    await asTenant(async (tx) => {
+      expect([table, await count(tx, table, `line_oa_id = ${mine.lineOaId}`)]).toEqual([table, 1]);
+      expect([table, await count(tx, table, `line_oa_id <> ${mine.lineOaId}`)]).toEqual([table, 0]);
+    });
+  }
+  await asTenant(async (tx) => {
+    expect((await tx.execute(sql`select id from line_oa`)).rows).toEqual([{ id: mine.lineOaId }]);
+    expect((await tx.execute(sql`select id from organization`)).rows).toEqual([{ id: mine.organizationId }]);
+  });
+});
+
+test("a tenant cannot update or delete another's row of any table", async () => {
+  for (const table of (await tenantTables()).filter((name) => !READ_ONLY.includes(name))) {
+    const touched = await asTenant(async (tx) => {
+      const updated = await tx.execute(
+        sql.raw(`update ${table} set line_oa_id = line_oa_id where line_oa_id = ${other.lineOaId}`),
+      );
+      const deleted = await tx.execute(sql.raw(`delete from ${table} where line_oa_id = ${other.lineOaId}`));
+      return [table, updated.rowCount, deleted.rowCount];
+    });
+    expect(touched).toEqual([table, 0, 0]);
+  }
+});
+
+test("a tenant cannot insert another's row into any table, nor give its own away", async () => {
+  for (const table of await tenantTables()) {
+    const columns = await columnOf(
+      shared.db,
+      `select attname from pg_attribute where attrelid = $1::regclass and attnum > 0 and attidentity = '' and attname not in ('organization_id', 'line_oa_id')`,
+      [table],
+    );
+    const copied = columns.map((name) => `"${name}"`).join(', ');
+    const insert = `insert into ${table} (organization_id, line_oa_id, ${copied})
+      select ${other.organizationId}, ${other.lineOaId}, ${copied} from ${table}`;
+    await expect(
+      asTenant((tx) => tx.execute(sql.raw(insert))),
+      table,
+    ).rejects.toMatchObject({ code: '42501' });
+    const giveAway = `update ${table} set organization_id = ${other.organizationId}, line_oa_id = ${other.lineOaId}`;
+    await expect(
+      asTenant((tx) => tx.execute(sql.raw(giveAway))),
+      table,
+    ).rejects.toMatchObject({
+      code: expect.stringMatching(/^(42501|DL004)$/),
+    });
+  }
+});
+
+test.for([
+  'select channel_access_token_sealed from line_oa',
+  'select * from line_oa',
+  "update line_oa set name = 'x'",
+  'delete from organization',
+  'select * from outbox_wake',
+  'insert into delivery_attempt default values',
+])('a tenant may not: %s', async (statement) => {
+  await expect(asTenant((tx) => tx.execute(sql.raw(statement)))).rejects.toMatchObject({ code: '42501' });
+});
+
+test('the tenant role ends with its transaction', async () => {
+  await asTenant((tx) => tx.execute(sql`select 1`));
+  const found = await columnOf(
+    shared.db,
+    `select current_user::text || coalesce(current_setting('app.line_oa_id', true), '')`,
+  );
+  expect(found).toEqual(['postgres']);
+});
+
+test('a tenant that is not named sees nothing', async () => {
+  const client = await shared.db.$client.connect();
+  try {
+    await client.query('begin; set local role dueline_tenant');
+    for (const table of await tenantTables()) expect((await client.query(`select from ${table}`)).rowCount).toBe(0);
+  } finally {
+    await client.query('rollback');
+    client.release();
+  }
+});
+
+test('a change by a tenant reaches the outbox, moved product time included', async () => {
+  await using own = await testDb();
+  const tenant = await insertTenant(own.db);
+  await insertUsers(own.db, tenant, 1);
+  await moveProductTime(own.db, 60);
+  await inTenant(own.db, tenant, (tx) => tx.execute(sql`update line_user set attributes = '{"a": 1}'`));
+  expect(await columnOf(own.db, 'select count(*) from event_outbox')).toEqual(['1']);
+});
+
+test('no row can name one organization and the account of another', async () => {
+  const mixed = { organizationId: mine.organizationId, lineOaId: (await insertTenant(shared.db)).lineOaId };
+  const guarded = await columnOf(
+    shared.db,
+    `select distinct conrelid::regclass::text from pg_constraint where contype = 'f' and array_length(conkey, 1) >= 2`,
+  );
+  expect((await tenantTables()).filter((table) => !guarded.includes(table))).toEqual(WITHOUT_TENANT_KEY);
+  await expect(insertUsers(shared.db, mixed, 1)).rejects.toMatchObject({ code: '23503' });
+  await expect(
+    insertRow(shared.db, 'campaign', { ...columnsOf(mixed), name: 'x', cast_type: 'broadcast' }),
+  ).rejects.toMatchObject({ code: '23503' });
+});

@@ -1,0 +1,44 @@
+import { type Circumstances, cancelReason, decideAction, failedDecision, maxRetries } from '@dueline/scheduled-actions';
+import { expect, test } from 'vitest';
+
+const FINE: Circumstances = { rule: 'live', isFollowing: true, conditionsHold: true };
+
+const REASONS: [Partial<Circumstances>, string | undefined][] = [
+  [{}, undefined],
+  [{ rule: 'none' }, undefined],
+  [{ rule: 'deleted' }, 'rule_deleted'],
+  [{ rule: 'disabled' }, 'rule_disabled'],
+  [{ isFollowing: undefined }, 'user_unknown'],
+  [{ isFollowing: false }, 'user_not_following'],
+  [{ conditionsHold: false }, 'conditions_no_longer_hold'],
+  [{ rule: 'deleted', isFollowing: false, conditionsHold: false }, 'rule_deleted'],
+  [{ isFollowing: false, conditionsHold: false }, 'user_not_following'],
+];
+
+test.for(REASONS)('%j: cancelled for %s', ([changes, reason]) => {
+  const circumstances = { ...FINE, ...changes };
+  expect(cancelReason(circumstances)).toBe(reason);
+  const held = { id: '1', fence: '2' } as Parameters<typeof decideAction>[0];
+  expect(decideAction(held, circumstances)).toEqual(
+    reason === undefined ? { id: '1', fence: '2', to: 'done' } : { id: '1', fence: '2', to: 'cancelled', reason },
+  );
+});
+
+test('a failed decision is repeated three times after up to 5, 10 and 20 s, then fails', () => {
+  for (let retryCount = 0; retryCount < maxRetries; retryCount += 1) {
+    for (let n = 0; n < 200; n += 1) {
+      const outcome = failedDecision({ id: '1', fence: '2', retryCount }, 'why');
+      expect(outcome).toMatchObject({ id: '1', fence: '2', to: 'pending', error: 'why' });
+      const wait = outcome.to === 'pending' ? outcome.retryInMs : -1;
+      expect(wait).toBeGreaterThanOrEqual(0);
+      expect(wait).toBeLessThan(5_000 * 2 ** retryCount);
+      expect(Number.isInteger(wait)).toBe(true);
+    }
+  }
+  expect(failedDecision({ id: '1', fence: '2', retryCount: 3 }, 'why')).toEqual({
+    id: '1',
+    fence: '2',
+    to: 'failed',
+    error: 'why',
+  });
+});
