@@ -92,7 +92,7 @@ export const RULES: readonly RuleDraft[] = [
 
 const WAVES = 6;
 const goldWaves: readonly Act[] = Array.from({ length: WAVES }, (_, wave) => ({
-  atMs: 300 + wave * 500,
+  atMs: 300 + wave * 450, // so that what a wave made wait does not come due just as another one begins
   users: { first: wave * 20, count: 20 },
   set: { tier: 'gold' },
   tell: '20 users of each account become Gold',

@@ -2,9 +2,9 @@ import type { Tenant, Ticket, Tickets } from '@dueline/contracts';
 import type { Db } from '@dueline/db';
 import {
   type AttemptResult,
+  type Settlement,
   type Start,
   type StartedDelivery,
-  settleDelivery,
   startDeliveries,
 } from '@dueline/deliveries';
 import { errorText } from '@dueline/kernel';
@@ -21,6 +21,8 @@ export interface ExecuteDeps {
   readonly log: Log;
   /** The account's token. @throws PermanentError when it has none. */
   readonly channelAccessToken: (lineOaId: string) => Promise<string>;
+  /** Writes what an attempt proved; false when the row was not ours any more. */
+  readonly settle: (settlement: Settlement) => Promise<boolean>;
   readonly onSettled: (outcome: AttemptResult['outcome'], started: StartedDelivery) => void;
 }
 
@@ -78,7 +80,7 @@ async function sendAndSettle(deps: ExecuteDeps, delivery: StartedDelivery): Prom
         return answer;
       },
     );
-    const mine = await settleDelivery(deps.db, delivery, result);
+    const mine = await deps.settle({ started: delivery, result });
     if (!mine)
       deps.log.warn({ ...fields, outcome: result.outcome }, 'the lease was over before the answer was written');
     deps.onSettled(result.outcome, delivery);

@@ -1,15 +1,17 @@
 import { getChannelAccessToken } from '@dueline/accounts';
 import { actionExecute } from '@dueline/contracts';
-import { reapEarlierBoots } from '@dueline/deliveries';
+import { reapEarlierBoots, type Settlement, settleDeliveries } from '@dueline/deliveries';
 import { createLineClient } from '@dueline/line-client';
 import { configOrExit, every } from '@dueline/runtime';
 import { runWorker } from '@dueline/worker-app';
 import { loadConfig } from './config.ts';
 import { executeActions } from './execute-action.ts';
+import { gather } from './gather.ts';
 import { createInHand } from './in-hand.ts';
 import { cached } from './token-cache.ts';
 
 const PREFETCH = 20;
+const SETTLE_BATCH = 200;
 const TOKEN_TTL_MS = 60_000;
 const EARLIER_BOOTS_EVERY_MS = 1_000;
 const config = configOrExit(loadConfig, process.env);
@@ -39,6 +41,11 @@ await runWorker('line-delivery', config, async ({ db, broker, log, metrics, clai
   });
   onStop('deliveries of earlier boots', () => earlierBoots.stop());
 
+  const settle = gather(async (settlements: readonly Settlement[]) => {
+    const moved = await settleDeliveries(db, settlements);
+    return settlements.map(({ started }) => moved.has(started.id));
+  }, SETTLE_BATCH);
+
   const consumer = broker.consume(
     actionExecute,
     executeActions({
@@ -46,6 +53,7 @@ await runWorker('line-delivery', config, async ({ db, broker, log, metrics, clai
       line,
       inHand,
       log,
+      settle,
       start: {
         claimedBy,
         leaseSeconds: config.ATTEMPT_DEADLINE_SECONDS + config.LEASE_MARGIN_SECONDS,

@@ -2,7 +2,7 @@ export { announceDeliveries, closeOverdueDeliveries, unpublishDeliveries } from 
 export { type CreatedDelivery, createDeliveries, type DeliveryToCreate } from './create.ts';
 export { reapDeliveries, reapEarlierBoots } from './reap.ts';
 export { type LogicalSend, retryKey } from './retry-key.ts';
-export { type AttemptResult, settleDelivery } from './settle.ts';
+export { type AttemptResult, type Settlement, settleDeliveries } from './settle.ts';
 export { type Start, type StartedDelivery, startDeliveries, type Verdict } from './start.ts';
 export { DELIVERY_STATUSES, type DeliveryStatus, RETRY_KEY_HOURS, TRANSITIONS } from './state.ts';
 export { type AttemptOutcome, type NextStep, nextStep } from './verdict.ts';

@@ -1,7 +1,7 @@
-import { type Db, inTransaction, sql } from '@dueline/db';
+import { column, type Db, sql } from '@dueline/db';
 import { storableText } from '@dueline/kernel';
 import type { StartedDelivery } from './start.ts';
-import { type AttemptOutcome, nextStep } from './verdict.ts';
+import { type AttemptOutcome, type NextStep, nextStep } from './verdict.ts';
 
 /** What LINE's answer, or its absence, told. */
 export interface AttemptResult {
@@ -14,36 +14,69 @@ export interface AttemptResult {
   readonly detail?: string | undefined;
 }
 
+/** One attempt that ended. */
+export interface Settlement {
+  readonly started: StartedDelivery;
+  readonly result: AttemptResult;
+}
+
+type SettlementRow = Settlement & { readonly next: NextStep };
+
 /**
- * sending -> accepted, refused or planned again, as {@link nextStep} says, together with the attempt's outcome.
+ * sending -> accepted, refused or planned again, as {@link nextStep} says, together with each attempt's outcome, in one
+ * statement.
  *
- * @returns False when the row is not this owner's any more (its lease ran out and it was taken back): then only the
- * attempt's outcome is written, which is evidence whoever owns the row.
+ * @returns The ids of the deliveries that moved. Of a row that is not this owner's any more (its lease ran out and it was
+ * taken back) only the attempt's outcome is written, which is evidence whoever owns the row.
+ * @throws TransientError when the database was not ready: then nothing was written, or everything was and a repeat moves
+ * nothing.
  */
-export async function settleDelivery(db: Db, started: StartedDelivery, result: AttemptResult): Promise<boolean> {
-  const next = nextStep(result.outcome, started);
-  const waitMs = next.to === 'planned' ? next.waitMs : 0;
-  return inTransaction(db, async (tx) => {
-    const { rowCount } = await tx.execute(sql`
-      update delivery
-         set status = ${next.to},
-             fence = fence + 1,
-             lease_until = null,
-             accepted_at = case when ${next.to} = 'accepted' then app_now() end,
-             line_request_id = coalesce(${result.lineRequestId ?? null}, line_request_id),
-             line_accepted_request_id = ${result.acceptedRequestId ?? null},
-             next_attempt_at = app_now() + make_interval(secs => ${waitMs / 1_000}),
-             published_at = case when ${next.to} = 'planned' then null else published_at end,
-             announce_count = 0,
-             reason_code = ${next.to === 'accepted' ? null : result.outcome},
-             updated_date = clock_timestamp()
-       where id = ${started.id} and fence = ${started.fence} and status = 'sending'`);
-    await tx.execute(sql`
-      update delivery_attempt
-         set finished_at = clock_timestamp(), outcome = ${result.outcome}, http_status = ${result.httpStatus ?? null},
-             line_request_id = ${result.lineRequestId ?? null},
-             detail = ${result.detail === undefined ? null : storableText(result.detail)}
-       where delivery_id = ${started.id} and attempt_no = ${started.attemptNo} and outcome is null`);
-    return rowCount === 1;
-  });
+export async function settleDeliveries(db: Db, settlements: readonly Settlement[]): Promise<ReadonlySet<string>> {
+  const rows = settlements.map((settlement) => ({
+    ...settlement,
+    next: nextStep(settlement.result.outcome, settlement.started),
+  }));
+  const col = (read: (row: SettlementRow) => string | number | null | undefined, type: 'bigint' | 'integer' | 'text') =>
+    column(
+      rows.map((row) => read(row) ?? null),
+      type,
+    );
+  const moved = await db.execute<{ id: string }>(sql`
+    with verdict as materialized (
+      select * from unnest(
+        ${col(({ started }) => started.id, 'bigint')}, ${col(({ started }) => started.fence, 'bigint')},
+        ${col(({ started }) => started.attemptNo, 'integer')}, ${col(({ next }) => next.to, 'text')},
+        ${col(({ next }) => (next.to === 'planned' ? next.waitMs : 0), 'integer')},
+        ${col(({ result }) => result.outcome, 'text')}, ${col(({ result }) => result.httpStatus, 'integer')},
+        ${col(({ result }) => result.lineRequestId, 'text')}, ${col(({ result }) => result.acceptedRequestId, 'text')},
+        ${col(({ result }) => (result.detail === undefined ? null : storableText(result.detail)), 'text')})
+        as verdict (id, fence, attempt_no, next_status, wait_ms, outcome, http_status, line_request_id, accepted_request_id, detail)
+    ), held as materialized (
+      select delivery.id from delivery join verdict on delivery.id = verdict.id and delivery.fence = verdict.fence
+       where delivery.status = 'sending'
+       order by delivery.id
+         for no key update of delivery
+    ), attempts as (
+      update delivery_attempt as attempt
+         set finished_at = clock_timestamp(), outcome = verdict.outcome, http_status = verdict.http_status,
+             line_request_id = verdict.line_request_id, detail = verdict.detail
+        from verdict
+       where attempt.delivery_id = verdict.id and attempt.attempt_no = verdict.attempt_no and attempt.outcome is null
+    )
+    update delivery
+       set status = verdict.next_status,
+           fence = delivery.fence + 1,
+           lease_until = null,
+           accepted_at = case when verdict.next_status = 'accepted' then app_now() end,
+           line_request_id = coalesce(verdict.line_request_id, delivery.line_request_id),
+           line_accepted_request_id = verdict.accepted_request_id,
+           next_attempt_at = app_now() + make_interval(secs => verdict.wait_ms / 1000.0),
+           published_at = case when verdict.next_status = 'planned' then null else delivery.published_at end,
+           announce_count = 0,
+           reason_code = case when verdict.next_status = 'accepted' then null else verdict.outcome end,
+           updated_date = clock_timestamp()
+      from verdict join held on held.id = verdict.id
+     where delivery.id = verdict.id
+    returning delivery.id`);
+  return new Set(moved.rows.map((row) => row.id));
 }

@@ -16,6 +16,9 @@ import {
 import { brokerMetrics } from './broker-metrics.ts';
 import type { WorkerConfig } from './config.ts';
 
+/** Connections opened at the start, so that the first event does not wait for them. */
+const WARM_CONNECTIONS = 4;
+
 /** What a worker app is composed of; open and supervised. */
 export interface Worker {
   readonly db: Db;
@@ -56,13 +59,14 @@ export function runWorker(
       }),
     );
 
-    const { db, close } = openDatabase({
+    const { db, warmUp, close } = openDatabase({
       url: config.DATABASE_URL,
       applicationName: service,
       maxConnections: config.DATABASE_MAX_CONNECTIONS,
       onError: (error) => log.warn({ err: error }, 'an idle database connection broke'),
     });
     onStop('database', close);
+    await warmUp(Math.min(WARM_CONNECTIONS, config.DATABASE_MAX_CONNECTIONS));
 
     const broker = connectBroker({ url: config.AMQP_URL, appId: service, log, onEvent: brokerMetrics(metrics) });
     onStop('broker', () => broker.close());

@@ -1,0 +1,106 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { createLineOa, createOrganization } from '@dueline/accounts';
+import type { Tenant, TenantTicket } from '@dueline/contracts';
+import type { Db } from '@dueline/db';
+import { announceEvents } from '@dueline/db/changes';
+import { createRule, type RuleDraft } from '@dueline/trigger-rules';
+import type { DecideDeps } from '../src/deps.ts';
+
+export const userId = (n: number): string => `U${n.toString(16).padStart(32, '0')}`;
+
+let channels = 0;
+
+/** An organization with one account and `users` users, numbered from 0. */
+export async function createTenant(db: Db, users = 10): Promise<Tenant> {
+  const organizationId = await createOrganization(db, { name: 'test' });
+  const account = { organizationId, channelId: `77${process.pid}${channels++}`, name: 'test', timezone: 'Asia/Tokyo' };
+  const tenant = await createLineOa(db, { ...account, channelAccessToken: randomUUID(), secretsKey: randomBytes(32) });
+  await db.$client.query(
+    'insert into line_user (organization_id, line_oa_id, user_id) select $1, $2, unnest($3::text[])',
+    [tenant.organizationId, tenant.lineOaId, Array.from({ length: users }, (_, n) => userId(n))],
+  );
+  return tenant;
+}
+
+/** A rule that answers any change of `city` at once; what is given replaces its parts. */
+export const createCityRule = (db: Db, tenant: Tenant, parts: Partial<RuleDraft> = {}): Promise<string> =>
+  createRule(db, tenant, {
+    name: 'city',
+    sourceType: 'attribute_changed',
+    sourceConfig: { attribute: 'city' },
+    actionType: 'send_message',
+    actionConfig: { messages: [{ type: 'text', text: 'hello' }] },
+    frequency: 'every_time',
+    ...parts,
+  });
+
+export const later = (seconds: number, reEvaluateConditions = false): RuleDraft['actionConfig'] => ({
+  messages: [{ type: 'text', text: 'hello, later' }],
+  delay: { seconds, reEvaluateConditions },
+});
+
+export async function setAttributes(
+  db: Db,
+  tenant: Tenant,
+  attributes: object,
+  users: readonly number[],
+): Promise<void> {
+  await db.$client.query(
+    'update line_user set attributes = attributes || $1 where line_oa_id = $2 and user_id = any($3)',
+    [attributes, tenant.lineOaId, users.map(userId)],
+  );
+}
+
+/** Tickets of every event that is pending, as pg-listener would announce them. */
+export const announceAll = (db: Db) => announceEvents(db, { limit: 1_000, leaseSeconds: 60, maxPublished: 10_000 });
+
+export interface Handled extends DecideDeps {
+  /** Tickets handed to line-delivery. */
+  readonly handedOver: TenantTicket[];
+  /** Errors that were logged. */
+  readonly errors: unknown[];
+}
+
+export function decideDeps(db: Db): Handled {
+  const handedOver: TenantTicket[] = [];
+  const errors: unknown[] = [];
+  const log = {
+    debug: () => undefined,
+    info: () => undefined,
+    warn: () => undefined,
+    error: (fields: object) => errors.push(fields),
+  };
+  return {
+    db,
+    log,
+    handedOver,
+    errors,
+    handOver: async (deliveries) => {
+      handedOver.push(...deliveries);
+    },
+    onDecided: () => undefined,
+  };
+}
+
+export const message = <Data>(tenant: Tenant, data: Data) => ({
+  id: randomUUID(),
+  tenant,
+  data,
+  deliveryCount: 0,
+  publishedAt: new Date().toISOString(),
+});
+
+/** decision and reason of every history row, sorted, with how often it occurs. */
+export async function decisions(db: Db): Promise<Record<string, number>> {
+  const { rows } = await db.$client.query<{ what: string; count: number }>(
+    `select decision || ': ' || reason_code as what, count(*)::int as count from trigger_log group by 1 order by 1`,
+  );
+  return Object.fromEntries(rows.map(({ what, count }) => [what, count]));
+}
+
+export async function count(db: Db, table: string, where = 'true'): Promise<number> {
+  const { rows } = await db.$client.query<{ count: number }>(
+    `select count(*)::int as count from ${table} where ${where}`,
+  );
+  return rows[0]?.count ?? 0;
+}
