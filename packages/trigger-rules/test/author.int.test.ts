@@ -1,0 +1,169 @@
+import type { Tenant } from '@dueline/contracts';
+import { inTransaction } from '@dueline/db';
+import { columnOf, insertRow, insertTenant, type TestDb, testDb } from '@dueline/db/testing';
+import { PermanentError } from '@dueline/kernel';
+import {
+  createRule,
+  deleteRule,
+  getRuleStates,
+  liveRules,
+  type RuleDraft,
+  setRuleEnabled,
+} from '@dueline/trigger-rules';
+import { ruleDraft } from '@dueline/trigger-rules/testing';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+
+let shared: TestDb;
+let tenant: Tenant;
+beforeAll(async () => {
+  shared = await testDb();
+});
+beforeEach(async () => {
+  tenant = await insertTenant(shared.db);
+});
+afterAll(() => shared[Symbol.asyncDispose]());
+
+const live = (whose = tenant) => inTransaction(shared.db, (tx) => liveRules(tx, whose, 'attribute_changed'));
+const nested = (depth: number): unknown =>
+  depth === 1 ? { attribute: 'a', op: 'exists' } : { not: nested(depth - 1) };
+const source = (changes: object) => ({ sourceConfig: { attribute: 'plan', ...changes } });
+const action = (changes: object) => ({ actionConfig: { messages: [{ type: 'text', text: 'x' }], ...changes } });
+
+const INVALID: [name: string, changes: object, pointer: string][] = [
+  ['no name', { name: '' }, '/rule/name'],
+  ['a name with NUL', { name: 'a\u0000b' }, '/rule/name'],
+  ['an unknown source', { sourceType: 'moon_phase' }, '/rule/sourceType'],
+  ['no attribute', { sourceConfig: {} }, '/rule/sourceConfig/attribute'],
+  ['an attribute with NUL', { sourceConfig: { attribute: 'a\u0000' } }, '/rule/sourceConfig/attribute'],
+  ['an unknown field', source({ form: 1 }), '/rule/sourceConfig'],
+  ['a value with NUL', source({ to: 'a\u0000' }), '/rule/sourceConfig/to'],
+  ['a value with a lone surrogate', source({ to: '\ud800' }), '/rule/sourceConfig/to'],
+  ['a value that is an object', source({ to: {} }), '/rule/sourceConfig/to'],
+  ['a value that is no number', source({ to: Number.NaN }), '/rule/sourceConfig/to'],
+  [
+    'an unknown comparison',
+    source({ conditions: { attribute: 'a', op: 'like', value: 'x' } }),
+    '/rule/sourceConfig/conditions',
+  ],
+  ['conditions nested 9 deep', source({ conditions: nested(9) }), '/rule/sourceConfig/conditions'],
+  ['conditions nested 5,000 deep', source({ conditions: nested(5_000) }), '/rule/sourceConfig/conditions'],
+  [
+    'a condition with 51 children',
+    source({ conditions: { any: Array(51).fill(nested(1)) } }),
+    '/rule/sourceConfig/conditions',
+  ],
+  ['no message', action({ messages: [] }), '/rule/actionConfig/messages'],
+  ['six messages', action({ messages: Array(6).fill({ type: 'text', text: 'x' }) }), '/rule/actionConfig/messages'],
+  ['an empty text', action({ messages: [{ type: 'text', text: '' }] }), '/rule/actionConfig/messages/0/text'],
+  [
+    'a text too long',
+    action({ messages: [{ type: 'text', text: 'x'.repeat(5_001) }] }),
+    '/rule/actionConfig/messages/0/text',
+  ],
+  ['an unknown message', action({ messages: [{ type: 'hologram' }] }), '/rule/actionConfig/messages/0/type'],
+  ['a negative delay', action({ delay: { seconds: -1 } }), '/rule/actionConfig/delay/seconds'],
+  ['half a second of delay', action({ delay: { seconds: 0.5 } }), '/rule/actionConfig/delay/seconds'],
+  ['a delay of more than ten years', action({ delay: { seconds: 315_360_001 } }), '/rule/actionConfig/delay/seconds'],
+  ['an unknown frequency', { frequency: 'hourly' }, '/rule/frequency'],
+  ['a negative cooldown', { cooldownSeconds: -1 }, '/rule/cooldownSeconds'],
+  ['a cooldown too long', { cooldownSeconds: 2 ** 31 }, '/rule/cooldownSeconds'],
+  ['a field nobody knows', { priority: 1 }, '/rule'],
+];
+
+test.for(INVALID)('a rule with %s is refused at %j %s', async ([, changes, pointer]) => {
+  const refused = createRule(shared.db, tenant, { ...ruleDraft(), ...changes } as RuleDraft);
+  await expect(refused).rejects.toBeInstanceOf(PermanentError);
+  await expect(refused).rejects.toThrow(`rule is invalid at ${pointer}: `);
+});
+
+test('a rule is read as it was written, with the defaults of the seeds, in id order', async () => {
+  const { frequency: _, ...plain } = ruleDraft({
+    sourceConfig: { attribute: '🎉', from: 'a', to: 1.5, conditions: nested(8) as never },
+  });
+  const first = await createRule(shared.db, tenant, plain);
+  const second = await createRule(
+    shared.db,
+    tenant,
+    ruleDraft({ ...(action({ delay: { seconds: 315_360_000 } }) as Partial<RuleDraft>) }),
+  );
+  await createRule(shared.db, tenant, ruleDraft({ enabled: false }));
+  const [one, two, ...more] = await live();
+  expect(one).toEqual({
+    kind: 'rule',
+    rule: {
+      ...{ ...tenant, id: first, version: 1, sourceType: 'attribute_changed', sourceConfig: plain.sourceConfig },
+      ...{
+        actionType: 'send_message',
+        actionConfig: plain.actionConfig,
+        frequency: 'once_per_hour',
+        cooldownSeconds: 0,
+      },
+    },
+  });
+  expect(two).toMatchObject({
+    rule: { id: second, actionConfig: { delay: { seconds: 315_360_000, reEvaluateConditions: false } } },
+  });
+  expect(more).toEqual([]);
+});
+
+test('switching and deleting make a new version; a deleted rule stays deleted', async () => {
+  const id = await createRule(shared.db, tenant, ruleDraft());
+  const state = async () => {
+    const states = await inTransaction(shared.db, (tx) => getRuleStates(tx, [id, id, '999999999']));
+    const [version] = await columnOf(shared.db, 'select version from trigger_rule where id = $1', [id]);
+    return [...states].map(([rule, of]) => `${rule === id} ${of} ${version}`);
+  };
+  expect(await state()).toEqual(['true live 1']);
+  expect(await setRuleEnabled(shared.db, tenant, { ruleId: id, enabled: false })).toBe(true);
+  expect(await state()).toEqual(['true disabled 2']);
+  expect(await live()).toEqual([]);
+  expect(await setRuleEnabled(shared.db, tenant, { ruleId: id, enabled: true })).toBe(true);
+  expect(await deleteRule(shared.db, tenant, id)).toBe(true);
+  expect(await state()).toEqual(['true deleted 4']);
+  expect(await deleteRule(shared.db, tenant, id)).toBe(false);
+  expect(await setRuleEnabled(shared.db, tenant, { ruleId: id, enabled: true })).toBe(false);
+  expect(await live()).toEqual([]);
+});
+
+test("another tenant neither sees, switches nor deletes a rule, nor writes one for somebody else's account", async () => {
+  const id = await createRule(shared.db, tenant, ruleDraft());
+  const stranger = await insertTenant(shared.db);
+  expect(await live(stranger)).toEqual([]);
+  expect(await live({ ...stranger, lineOaId: tenant.lineOaId })).toEqual([]);
+  expect(await setRuleEnabled(shared.db, stranger, { ruleId: id, enabled: false })).toBe(false);
+  expect(await deleteRule(shared.db, stranger, id)).toBe(false);
+  const mixed = { organizationId: stranger.organizationId, lineOaId: tenant.lineOaId };
+  await expect(createRule(shared.db, mixed, ruleDraft())).rejects.toMatchObject({ code: '23503' });
+});
+
+const BROKEN: [name: string, columns: object, problem: string][] = [
+  ['source', { source_config: { attribute: 7 } }, '/sourceConfig/attribute'],
+  ['source that is no object', { source_config: '"text"' }, '/sourceConfig'],
+  ['source that is JSON null', { source_config: 'null' }, '/sourceConfig'],
+  ['action', { action_config: { messages: [{ type: 'sticker' }] } }, '/actionConfig/messages/0/type'],
+  ['action without messages', { action_config: {} }, '/actionConfig/messages'],
+];
+
+test.for(BROKEN)(
+  'a rule whose %s another service broke is told as invalid, and harms no other',
+  async ([, columns, problem]) => {
+    const { id } = await insertRow(shared.db, 'trigger_rule', {
+      ...{
+        organization_id: tenant.organizationId,
+        line_oa_id: tenant.lineOaId,
+        name: 'foreign',
+        source_type: 'attribute_changed',
+      },
+      ...{
+        source_config: { attribute: 'plan' },
+        action_type: 'send_message',
+        action_config: ruleDraft().actionConfig,
+        ...columns,
+      },
+    });
+    const good = await createRule(shared.db, tenant, ruleDraft());
+    const [broken, fine] = await live();
+    expect(broken).toMatchObject({ kind: 'invalid', row: { id }, problem: expect.stringContaining(`${problem}: `) });
+    expect(fine).toMatchObject({ kind: 'rule', rule: { id: good } });
+  },
+);
