@@ -1,4 +1,4 @@
-import { column, type Db, sql } from '@dueline/db';
+import { column, type Db, sql, translateError } from '@dueline/db';
 import { storableText } from '@dueline/kernel';
 import type { StartedDelivery } from './start.ts';
 import { type AttemptOutcome, type NextStep, nextStep } from './verdict.ts';
@@ -41,7 +41,8 @@ export async function settleDeliveries(db: Db, settlements: readonly Settlement[
       rows.map((row) => read(row) ?? null),
       type,
     );
-  const moved = await db.execute<{ id: string }>(sql`
+  const moved = await db
+    .execute<{ id: string }>(sql`
     with verdict as materialized (
       select * from unnest(
         ${col(({ started }) => started.id, 'bigint')}, ${col(({ started }) => started.fence, 'bigint')},
@@ -77,6 +78,9 @@ export async function settleDeliveries(db: Db, settlements: readonly Settlement[
            updated_date = clock_timestamp()
       from verdict join held on held.id = verdict.id
      where delivery.id = verdict.id
-    returning delivery.id`);
+    returning delivery.id`)
+    .catch((error: unknown) => {
+      throw translateError(error);
+    });
   return new Set(moved.rows.map((row) => row.id));
 }

@@ -1,4 +1,5 @@
 import type { Tenant } from '@dueline/contracts';
+import { openDatabase } from '@dueline/db';
 import { columnOf, insertTenant, moveProductTime, type TestDb, testDb } from '@dueline/db/testing';
 import {
   type AttemptOutcome,
@@ -10,6 +11,7 @@ import {
   unpublishDeliveries,
 } from '@dueline/deliveries';
 import { deliveryToCreate } from '@dueline/deliveries/testing';
+import { TransientError } from '@dueline/kernel';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { create, HOUR, letWaitsPass, mustStart, plan, settle, start, startNow, stateOf } from './support.ts';
 
@@ -207,4 +209,15 @@ test('a batch settles each attempt by its own outcome, and tells which rows move
     'planned 2 - refused',
   ]);
   expect(await settleDeliveries(own.db, [])).toEqual(new Set());
+});
+
+test('a database that is away leaves a settlement to be repeated', async () => {
+  const { id } = await plan(own.db, tenant);
+  const started = await mustStart(own.db, tenant, id);
+  const url = new URL(own.url);
+  url.port = '1';
+  const away = openDatabase({ url: url.href, applicationName: 'test', maxConnections: 1, onError: () => undefined });
+  await expect(settle(away.db, started, { outcome: 'accepted' })).rejects.toBeInstanceOf(TransientError);
+  await away.close();
+  expect(await settle(own.db, started, { outcome: 'accepted' })).toBe(true);
 });
