@@ -37,13 +37,19 @@ export async function announceDeliveries(
   }));
 }
 
-/** Marks rows whose ticket did not reach the broker as unannounced, so that the next sweep takes them. */
+/** Marks rows whose ticket did not reach the broker as unannounced, so that the next sweep takes them. Locks in id order. */
 export async function unpublishDeliveries(db: Db, tickets: readonly TenantTicket[]): Promise<void> {
   if (tickets.length === 0) return;
   await db.execute(sql`
-    update delivery set published_at = null
-      from ${ticketRows(tickets)}
-     where delivery.id = ticket.id and delivery.fence = ticket.fence and delivery.status = 'planned'`);
+    with held as materialized (
+      select delivery.id
+        from delivery
+        join ${ticketRows(tickets)} on delivery.id = ticket.id and delivery.fence = ticket.fence
+       where delivery.status = 'planned'
+       order by delivery.id
+         for no key update of delivery
+    )
+    update delivery set published_at = null from held where delivery.id = held.id`);
 }
 
 /**

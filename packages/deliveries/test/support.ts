@@ -13,7 +13,7 @@ import {
 } from '@dueline/deliveries';
 import { deliveryToCreate } from '@dueline/deliveries/testing';
 
-export const START: Start = { claimedBy: 'sender-1:boot', leaseSeconds: 60, settleSeconds: 30 };
+const START: Start = { claimedBy: 'sender-1:boot', leaseSeconds: 60, settleSeconds: 30 };
 export const HOUR = 3_600;
 
 export const create = (db: Db, sends: readonly DeliveryToCreate[]) =>

@@ -164,3 +164,23 @@ test('the same dedup_key of an account is one row for ever, in one call or two; 
   expect(await schedule(own.db, other, { dedupKey: 'ev:1:1' })).toHaveLength(1);
   expect(await columnOf(own.db, 'select count(*) from scheduled_action')).toEqual(['2']);
 });
+
+test('the look-ahead costs a backlog one probe', async () => {
+  await query(
+    `insert into scheduled_action (organization_id, line_oa_id, user_id, action_type, action_config, execute_at, due_at, dedup_key)
+     select ${tenant.organizationId}, ${tenant.lineOaId}, 'U', 'send_message', '{}', at, at, n
+       from generate_series(1, 20000) as n, lateral (select app_now() - make_interval(secs => n)) as x (at)`,
+  );
+  await query('vacuum analyze scheduled_action');
+  const database = openDatabase({ url: own.url, applicationName: 'test', maxConnections: 1, onError: () => undefined });
+  await database.db.$client.query('set statement_timeout = 100; set enable_seqscan = off');
+  const hits = () =>
+    columnOf(
+      own.db,
+      `select sum(idx_tup_read) from pg_stat_user_indexes where indexrelname = 'idx_scheduled_action_pending'`,
+    );
+  const before = Number((await hits())[0]);
+  expect(await dueWithin(database.db, 2_000)).toEqual([0]);
+  await database.close(); // hands its statistics over
+  expect(Number((await hits())[0]) - before).toBeLessThan(100);
+});

@@ -4,7 +4,7 @@ import { columnOf } from '@dueline/db/testing';
 import { type ActionToSchedule, type Claim, claimBatch, scheduleMany } from '@dueline/scheduled-actions';
 import { actionToSchedule } from '@dueline/scheduled-actions/testing';
 
-export const CLAIM: Claim = {
+const CLAIM: Claim = {
   claimedBy: 'cron-1:boot',
   via: 'queue',
   limit: 500,

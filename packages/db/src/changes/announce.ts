@@ -67,13 +67,22 @@ function parseTicket(row: EventRow): EventTicket {
   };
 }
 
-/** Ends the lease of rows whose message did not reach the broker, so that the next call of announceEvents repeats them. */
+/**
+ * Ends the lease of rows whose message did not reach the broker, so that the next call of announceEvents repeats them.
+ * Locks in id order.
+ */
 export async function releaseEvents(db: Db, tickets: readonly EventTicket[]): Promise<void> {
   await db.execute(sql`
-    update event_outbox as event
-       set lease_until = clock_timestamp()
-      from ${ticketRows(tickets)}
-     where event.id = ticket.id and event.fence = ticket.fence and event.status = 'published'`);
+    with held as materialized (
+      select event.id
+        from event_outbox as event
+        join ${ticketRows(tickets)}
+          on event.id = ticket.id and event.fence = ticket.fence
+       where event.status = 'published'
+       order by event.id
+         for no key update of event
+    )
+    update event_outbox as event set lease_until = clock_timestamp() from held where event.id = held.id`);
 }
 
 /** How far the feed is behind: rows not decided yet, and the age of the oldest in seconds (0 when there is none). */
