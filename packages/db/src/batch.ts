@@ -1,4 +1,4 @@
-import type { Ticket } from '@dueline/contracts';
+import type { TenantTicket, Ticket } from '@dueline/contracts';
 import { type SQL, sql } from 'drizzle-orm';
 
 type ColumnType = 'bigint' | 'integer' | 'text' | 'uuid' | 'jsonb' | 'timestamptz';
@@ -13,4 +13,13 @@ export function ticketRows(tickets: readonly Ticket[]): SQL {
   const ids = tickets.map(({ id }) => id);
   const fences = tickets.map(({ fence }) => fence);
   return sql`(select distinct * from unnest(${column(ids, 'bigint')}, ${column(fences, 'bigint')})) as ticket (id, fence)`;
+}
+
+/** The same with whose row it is: `ticket (id, fence, organization_id, line_oa_id)`. */
+export function tenantTicketRows(tickets: readonly TenantTicket[]): SQL {
+  const col = (read: (ticket: TenantTicket) => string) => column(tickets.map(read), 'bigint');
+  return sql`(select distinct * from unnest(
+    ${col(({ id }) => id)}, ${col(({ fence }) => fence)},
+    ${col(({ organizationId }) => organizationId)}, ${col(({ lineOaId }) => lineOaId)}))
+    as ticket (id, fence, organization_id, line_oa_id)`;
 }

@@ -1,6 +1,6 @@
 export { and, eq, inArray, is, isNull, SQL, sql } from 'drizzle-orm';
 export { getTableConfig, IndexedColumn, PgDialect, PgTable } from 'drizzle-orm/pg-core';
-export { column, ticketRows } from './batch.ts';
+export { column, tenantTicketRows, ticketRows } from './batch.ts';
 export { errorCode, translateError } from './errors.ts';
 export { type Listener, type ListenOptions, listen } from './listen.ts';
 export { migrate, missingMigrations } from './migrate.ts';
