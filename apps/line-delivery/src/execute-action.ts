@@ -91,7 +91,9 @@ async function sendAndSettle(deps: ExecuteDeps, delivery: StartedDelivery): Prom
   }
 }
 
-async function send(deps: ExecuteDeps, { lineOaId, retryKey, body }: StartedDelivery): Promise<AttemptResult> {
+async function send(deps: ExecuteDeps, { lineOaId, retryKey, body, intact }: StartedDelivery): Promise<AttemptResult> {
+  if (!intact)
+    return { outcome: 'refused', detail: 'the stored body is not the one that was decided; it was not sent' };
   let channelAccessToken: string;
   try {
     channelAccessToken = await deps.channelAccessToken(lineOaId);

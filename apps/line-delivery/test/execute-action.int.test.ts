@@ -190,6 +190,22 @@ test('what LINE refuses ends as refused, with LINE’s words in its attempt', as
   ]);
 });
 
+test('a body that was changed behind the product’s back is never sent; its neighbours are', async () => {
+  await using database = await testDb();
+  const { db } = database;
+  const { tenant, deps, simulator, inHand } = await stage(db);
+  const tickets = await plan(db, tenant, 3);
+  await db.$client.query(
+    `alter table delivery disable trigger delivery_content_is_fixed; update delivery set body = '{}' where logical_id = '2'`,
+  );
+
+  await executeActions(deps)(message(tenant, { tickets }), context);
+  await inHand.drain();
+
+  expect(await statuses(db)).toEqual({ accepted: 2, refused: 1 });
+  expect([...simulator.ledger.requests()]).toHaveLength(2);
+});
+
 test('a stop leaves what was not begun to the redelivery', async () => {
   await using database = await testDb();
   const { db } = database;

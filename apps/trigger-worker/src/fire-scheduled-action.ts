@@ -1,4 +1,4 @@
-import type { Ticket, Tickets } from '@dueline/contracts';
+import type { TenantTicket, Tickets } from '@dueline/contracts';
 import { inTransaction } from '@dueline/db';
 import { discarded, type Handler } from '@dueline/mq';
 import { safeErrorText } from '@dueline/runtime';
@@ -14,13 +14,16 @@ import { decideOrSplit } from './split.ts';
  */
 export const fireScheduledActions =
   (deps: DecideDeps): Handler<Tickets> =>
-  async ({ data }) => {
-    const decided = await fireTickets(deps, data.tickets);
+  async ({ tenant, data }) => {
+    const decided = await fireTickets(
+      deps,
+      data.tickets.map((ticket) => ({ ...ticket, ...tenant })),
+    );
     return decided === 0 ? discarded('no ticket held an action') : { outcome: 'done', detail: { actions: decided } };
   };
 
 /** Decides claimed actions, alone where one spoils the batch; a decision that fails is retried later, then failed. */
-export async function fireTickets(deps: DecideDeps, tickets: readonly Ticket[]): Promise<number> {
+export async function fireTickets(deps: DecideDeps, tickets: readonly TenantTicket[]): Promise<number> {
   let decided = 0;
   await decideOrSplit(
     tickets,
@@ -40,7 +43,7 @@ export async function concludeSettled(deps: DecideDeps, { entries, deliveries }:
 }
 
 /** A decision that threw: another try with back-off while retries are left, else failed; either way in the history. */
-async function recordFailure(deps: DecideDeps, ticket: Ticket, error: unknown): Promise<void> {
+async function recordFailure(deps: DecideDeps, ticket: TenantTicket, error: unknown): Promise<void> {
   deps.log.error({ err: error, actionId: ticket.id }, 'a due action could not be decided');
   const message = safeErrorText(error);
   await inTransaction(deps.db, async (tx) => {

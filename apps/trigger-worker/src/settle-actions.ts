@@ -1,5 +1,5 @@
 import { loadChannelIds } from '@dueline/accounts';
-import type { Ticket } from '@dueline/contracts';
+import type { TenantTicket } from '@dueline/contracts';
 import type { Tx } from '@dueline/db';
 import { type CreatedDelivery, createDeliveries } from '@dueline/deliveries';
 import { getLineUsers, type LineUser, lineUserKey } from '@dueline/recipients';
@@ -37,7 +37,7 @@ interface Verdict {
  * conditions as they are now, finishes each row, and writes history and deliveries for those that really moved. A ticket
  * whose row was decided, taken back or changed in the meantime leaves no trace.
  */
-export async function settleActions(tx: Tx, tickets: readonly Ticket[]): Promise<Settled> {
+export async function settleActions(tx: Tx, tickets: readonly TenantTicket[]): Promise<Settled> {
   const held = await holdActions(tx, tickets);
   if (held.length === 0) return { entries: [], deliveries: [] };
   const users = await getLineUsers(tx, held);

@@ -5,10 +5,10 @@ import { TransientError } from '@dueline/kernel';
  * Decides all tickets in one go. When a row spoils it, each is decided alone, so that it costs itself only; what a single
  * throws goes to `onFailure`. Transient errors are thrown on: the consumer keeps the message and tries again in place.
  */
-export async function decideOrSplit(
-  tickets: readonly Ticket[],
-  decide: (tickets: readonly Ticket[]) => Promise<void>,
-  onFailure: (ticket: Ticket, error: unknown) => Promise<void>,
+export async function decideOrSplit<T extends Ticket>(
+  tickets: readonly T[],
+  decide: (tickets: readonly T[]) => Promise<void>,
+  onFailure: (ticket: T, error: unknown) => Promise<void>,
 ): Promise<void> {
   try {
     await decide(tickets);

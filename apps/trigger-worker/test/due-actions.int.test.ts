@@ -1,5 +1,7 @@
+import type { TenantTicket } from '@dueline/contracts';
 import type { Db } from '@dueline/db';
 import { moveProductTime, testDb } from '@dueline/db/testing';
+import { groupBy } from '@dueline/kernel';
 import { type Claim, claimBatch } from '@dueline/scheduled-actions';
 import { deleteRule } from '@dueline/trigger-rules';
 import { expect, test } from 'vitest';
@@ -54,8 +56,10 @@ const PROFILES = {
       tickets.length > 0;
       tickets = await claimBatch(db, claim('queue'))
     ) {
-      const [{ organizationId, lineOaId } = { organizationId: '0', lineOaId: '0' }] = tickets;
-      await fireScheduledActions(deps)(message({ organizationId, lineOaId }, { tickets }), context);
+      for (const ofAccount of groupBy(tickets, ({ lineOaId }) => lineOaId).values()) {
+        const { organizationId, lineOaId } = ofAccount[0] as TenantTicket;
+        await fireScheduledActions(deps)(message({ organizationId, lineOaId }, { tickets: ofAccount }), context);
+      }
     }
     return deps;
   },
@@ -161,6 +165,9 @@ test('a ticket that is delivered twice, even at the same moment, decides its row
   const stale = tickets.map(({ id, fence }) => ({ id, fence: String(Number(fence) - 1) }));
 
   expect(await fire(message(tenant, { tickets: stale }), context)).toMatchObject({ outcome: 'discarded' });
+  expect(await fire(message({ ...tenant, organizationId: '999' }, { tickets }), context)).toMatchObject({
+    outcome: 'discarded',
+  });
   expect(deps.handedOver).toHaveLength(8);
   expect(await count(db, 'delivery')).toBe(8);
   expect(await decisions(db)).toEqual({ 'fired: due': 8, 'scheduled: matched': 8 });

@@ -6,7 +6,7 @@ import { announceEvents } from '@dueline/db/changes';
 import { createRule, type RuleDraft } from '@dueline/trigger-rules';
 import type { DecideDeps } from '../src/deps.ts';
 
-export const userId = (n: number): string => `U${n.toString(16).padStart(32, '0')}`;
+const userId = (n: number): string => `U${n.toString(16).padStart(32, '0')}`;
 
 let channels = 0;
 

@@ -20,12 +20,14 @@ const thrownBy = (work: Promise<unknown>): Promise<unknown> =>
 test('of two transactions that deadlock both commit, because one is run again', async () => {
   await shared.db.$client.query('truncate account; insert into account values (1, 0), (2, 0)');
   let runs = 0;
+  let holders = 0;
   const bothHold = Promise.withResolvers<void>();
   const add = (first: number, second: number) =>
     inTransaction(shared.db, async (tx) => {
       runs += 1;
       await tx.execute(sql`update account set balance = balance + 1 where id = ${first}`);
-      if (runs >= 2) bothHold.resolve();
+      holders += 1;
+      if (holders === 2) bothHold.resolve();
       await bothHold.promise;
       await tx.execute(sql`update account set balance = balance + 1 where id = ${second}`);
     });

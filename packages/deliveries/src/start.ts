@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Tenant, Ticket } from '@dueline/contracts';
-import { type Db, inTransaction, sql, ticketRows } from '@dueline/db';
-import { PermanentError } from '@dueline/kernel';
+import { type Db, sql, ticketRows } from '@dueline/db';
 import { isInDoubt, RETRY_KEY_HOURS } from './state.ts';
 
 /** What the attempts of a retry key so far prove: `clean`, it reached nobody; `ambiguous`, it may have. */
@@ -15,6 +14,8 @@ export interface StartedDelivery extends Tenant, Ticket {
   readonly retryKey: string;
   /** The exact bytes to send. */
   readonly body: string;
+  /** Whether `body` is what its hash was taken of; what is not must never be sent. */
+  readonly intact: boolean;
   readonly traceparent: string | null;
 }
 
@@ -44,15 +45,14 @@ type StartedRow = {
  * after `deliver_until`; an ambiguous one is, until 23 hours after its first attempt, because repeating the key is the only
  * way to learn what became of it.
  *
- * @throws PermanentError when a stored body is not the one its hash was taken of: nothing of the call is started then.
+ * One statement, so it is whole or nothing without a transaction around it.
  */
 export async function startDeliveries(
   db: Db,
   tenant: Tenant,
   { tickets, start }: { tickets: readonly Ticket[]; start: Start },
 ): Promise<StartedDelivery[]> {
-  return inTransaction(db, async (tx) => {
-    const { rows } = await tx.execute<StartedRow>(sql`
+  const { rows } = await db.execute<StartedRow>(sql`
       with held as materialized (
         select delivery.id, attempts.count, attempts.ambiguous
           from delivery
@@ -89,14 +89,10 @@ export async function startDeliveries(
         select id, attempt_no, organization_id, line_oa_id, fence, claimed_by, retry_key from started
       )
       select id, fence, attempt_no, ambiguous, retry_key, body, body_sha256, traceparent from started order by id`);
-    return rows.map((row) => parseStarted(row, tenant));
-  });
+  return rows.map((row) => parseStarted(row, tenant));
 }
 
 function parseStarted(row: StartedRow, tenant: Tenant): StartedDelivery {
-  if (createHash('sha256').update(row.body).digest('hex') !== row.body_sha256) {
-    throw new PermanentError('stored body does not fit its hash', { context: { deliveryId: row.id } });
-  }
   return {
     organizationId: tenant.organizationId,
     lineOaId: tenant.lineOaId,
@@ -106,6 +102,7 @@ function parseStarted(row: StartedRow, tenant: Tenant): StartedDelivery {
     verdict: row.ambiguous ? 'ambiguous' : 'clean',
     retryKey: row.retry_key,
     body: row.body,
+    intact: createHash('sha256').update(row.body).digest('hex') === row.body_sha256,
     traceparent: row.traceparent,
   };
 }

@@ -4,9 +4,10 @@ import type {
   AttributeChangedConfig,
   SendMessageConfig,
   Tenant,
+  TenantTicket,
   Ticket,
 } from '@dueline/contracts';
-import { sql, type Tx, ticketRows } from '@dueline/db';
+import { sql, type Tx, tenantTicketRows } from '@dueline/db';
 
 /** A claimed row, locked by the transaction that decides it. */
 export interface HeldAction extends Tenant, Ticket {
@@ -41,15 +42,17 @@ type ActionRow = {
 };
 
 /**
- * Locks the rows in `processing` whose fence still fits, in id order; the others were decided, taken back or changed and are
- * left out. A second holder waits and then finds nothing, so a message that is delivered twice decides once.
+ * Locks the rows in `processing` whose fence and tenant fit, in id order; the others were decided, taken back or changed, or
+ * belong to somebody else, and are left out. A second holder waits and then finds nothing, so a message that is delivered twice decides once.
  */
-export async function holdActions(tx: Tx, tickets: readonly Ticket[]): Promise<HeldAction[]> {
+export async function holdActions(tx: Tx, tickets: readonly TenantTicket[]): Promise<HeldAction[]> {
   const { rows } = await tx.execute<ActionRow>(sql`
-    select action.id, action.fence, organization_id, line_oa_id, user_id, trigger_rule_id, rule_version, event_id, root_id,
+    select action.id, action.fence, action.organization_id, action.line_oa_id, user_id, trigger_rule_id, rule_version, event_id, root_id,
            action_type, action_config, source_config, retry_count, gen, traceparent
       from scheduled_action as action
-      join ${ticketRows(tickets)} on action.id = ticket.id and action.fence = ticket.fence
+      join ${tenantTicketRows(tickets)}
+        on action.id = ticket.id and action.fence = ticket.fence
+       and action.organization_id = ticket.organization_id and action.line_oa_id = ticket.line_oa_id
      where action.status = 'processing'
      order by action.id
        for no key update of action`);

@@ -1,4 +1,4 @@
-import type { Tenant } from '@dueline/contracts';
+import type { Tenant, TenantTicket } from '@dueline/contracts';
 import { inTransaction } from '@dueline/db';
 import { columnOf, guardedMoves, insertTenant, type TestDb, testDb } from '@dueline/db/testing';
 import {
@@ -19,8 +19,7 @@ beforeEach(async () => {
 });
 afterEach(() => own[Symbol.asyncDispose]());
 
-const hold = (tickets: readonly { id: string; fence: string }[]) =>
-  inTransaction(own.db, (tx) => holdActions(tx, tickets));
+const hold = (tickets: readonly TenantTicket[]) => inTransaction(own.db, (tx) => holdActions(tx, tickets));
 const finish = (outcomes: readonly ActionOutcome[]) => inTransaction(own.db, (tx) => finishActions(tx, outcomes));
 
 test('the moves in code are the moves of the guard', async () => {
@@ -48,6 +47,16 @@ test('a held action is told whole, in id order, once however often its ticket is
     sourceConfig: { attribute: 'plan', to: 'gold' },
   });
   expect(await hold([])).toEqual([]);
+});
+
+test('a ticket that names another tenant than its row’s holds nothing', async () => {
+  await schedule(own.db, tenant);
+  const tickets = await claim(own.db);
+  const other = await insertTenant(own.db);
+
+  expect(await hold(tickets.map((ticket) => ({ ...ticket, ...other })))).toEqual([]);
+  expect(await hold(tickets.map((ticket) => ({ ...ticket, organizationId: other.organizationId })))).toEqual([]);
+  expect(await hold(tickets)).toHaveLength(1);
 });
 
 test('a second holder waits for the first and then finds nothing', async () => {
