@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Tenant, Ticket } from '@dueline/contracts';
-import { type Db, sql, ticketRows } from '@dueline/db';
+import { type Db, sql, ticketRows, translateError } from '@dueline/db';
 import { isInDoubt, RETRY_KEY_HOURS } from './state.ts';
 
 /** What the attempts of a retry key so far prove: `clean`, it reached nobody; `ambiguous`, it may have. */
@@ -46,13 +46,16 @@ type StartedRow = {
  * way to learn what became of it.
  *
  * One statement, so it is whole or nothing without a transaction around it.
+ *
+ * @throws TransientError when the database was not ready.
  */
 export async function startDeliveries(
   db: Db,
   tenant: Tenant,
   { tickets, start }: { tickets: readonly Ticket[]; start: Start },
 ): Promise<StartedDelivery[]> {
-  const { rows } = await db.execute<StartedRow>(sql`
+  const { rows } = await db
+    .execute<StartedRow>(sql`
       with held as materialized (
         select delivery.id, attempts.count, attempts.ambiguous
           from delivery
@@ -88,7 +91,10 @@ export async function startDeliveries(
         insert into delivery_attempt (delivery_id, attempt_no, organization_id, line_oa_id, fence, claimed_by, retry_key)
         select id, attempt_no, organization_id, line_oa_id, fence, claimed_by, retry_key from started
       )
-      select id, fence, attempt_no, ambiguous, retry_key, body, body_sha256, traceparent from started order by id`);
+      select id, fence, attempt_no, ambiguous, retry_key, body, body_sha256, traceparent from started order by id`)
+    .catch((error: unknown) => {
+      throw translateError(error);
+    });
   return rows.map((row) => parseStarted(row, tenant));
 }
 

@@ -211,13 +211,14 @@ test('a batch settles each attempt by its own outcome, and tells which rows move
   expect(await settleDeliveries(own.db, [])).toEqual(new Set());
 });
 
-test('a database that is away leaves a settlement to be repeated', async () => {
+test('a database that is away leaves a start and a settlement to be repeated', async () => {
   const { id } = await plan(own.db, tenant);
   const started = await mustStart(own.db, tenant, id);
   const url = new URL(own.url);
   url.port = '1';
   const away = openDatabase({ url: url.href, applicationName: 'test', maxConnections: 1, onError: () => undefined });
   await expect(settle(away.db, started, { outcome: 'accepted' })).rejects.toBeInstanceOf(TransientError);
+  await expect(start(away.db, tenant, { tickets: [{ id, fence: '1' }] })).rejects.toBeInstanceOf(TransientError);
   await away.close();
   expect(await settle(own.db, started, { outcome: 'accepted' })).toBe(true);
 });
