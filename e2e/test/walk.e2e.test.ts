@@ -107,6 +107,26 @@ test('what happens while an app is away is done when it is back, each once', asy
   expect(await receiptsOf(numbers, 10)).toEqual([...Array(5).fill('later'), ...Array(5).fill('now')]);
 });
 
+test.for([
+  ['queue', 'trigger-worker', { INLINE_PROFILE: 'false' }, 30],
+  ['inline', 'cron-scheduler', { QUEUE_PROFILE: 'false' }, 35],
+] as const)('the %s profile alone carries a waiting action to its end', async ([profile, app, settings, first]) => {
+  const numbers = [first, first + 1, first + 2];
+  await stack.apps.get(app)?.stop();
+  await stack.restart(app, settings);
+
+  await moveTo('横浜', numbers);
+  expect(await receiptsOf(numbers, 6)).toHaveLength(6);
+  await stack.apps.get(app)?.stop();
+  await stack.restart(app);
+
+  const { rows } = await stack.database.db.$client.query(
+    'select distinct claimed_via from scheduled_action where user_id = any($1)',
+    [numbers.map((n) => nthUserId('e2', n))],
+  );
+  expect(rows).toEqual([{ claimed_via: profile }]);
+});
+
 test('a message to somebody who does not follow is not sent, and the history says why', async () => {
   const { db } = stack.database;
   await db.$client.query('update line_user set is_following = false where user_id = $1', [nthUserId('e2', 20)]);

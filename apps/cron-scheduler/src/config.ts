@@ -8,6 +8,14 @@ export const configSchema = workerConfig.extend({
     .stringbool()
     .default(true)
     .describe('Whether due actions are claimed here and announced on scheduled_action_fire.'),
+  INLINE_HEAD_START_MS: z.coerce
+    .number()
+    .min(0)
+    .max(60_000)
+    .default(15)
+    .describe(
+      'How long a due action is left to the inline profile of trigger-worker before it is claimed here; 0 where that is off.',
+    ),
   QUEUE_AHEAD: z.coerce
     .number()
     .int()

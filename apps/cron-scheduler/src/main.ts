@@ -1,7 +1,7 @@
 import { makePartitions } from '@dueline/db';
 import { configOrExit, createDueAlarm, every } from '@dueline/runtime';
 import { dueWithin, recoverEarlierBoots } from '@dueline/scheduled-actions';
-import { runWorker } from '@dueline/worker-app';
+import { runWorker, type Worker } from '@dueline/worker-app';
 import { announceDueActions } from './announce-due-actions.ts';
 import { announceDueDeliveries } from './announce-due-deliveries.ts';
 import { loadConfig } from './config.ts';
@@ -10,11 +10,13 @@ import { recoverRows } from './recover.ts';
 const PARTITION_INTERVAL_MS = 600_000;
 const config = configOrExit(loadConfig, process.env);
 
-await runWorker('cron-scheduler', config, async ({ db, broker, log, metrics, claimedBy, onStop }) => {
-  const claimed = metrics.counter({
-    name: 'dueline_actions_claimed_total',
-    help: 'Due actions claimed for the queue.',
-  });
+await runWorker('cron-scheduler', config, async (worker) => {
+  startSweeps(worker);
+  if (config.QUEUE_PROFILE) startAnnouncing(worker);
+});
+
+/** What is done at intervals: rows of dead workers, deliveries without a ticket, partitions. */
+function startSweeps({ db, broker, log, metrics, onStop }: Worker): void {
   const recovered = metrics.counter({
     name: 'dueline_rows_recovered_total',
     help: 'Rows taken back from dead workers, and deliveries closed because their time was over.',
@@ -24,7 +26,6 @@ await runWorker('cron-scheduler', config, async ({ db, broker, log, metrics, cla
     recovered.inc({ what }, count);
     log.warn({ what, count }, 'rows were recovered');
   };
-
   const sweeps = [
     every({
       name: 'recover',
@@ -44,9 +45,15 @@ await runWorker('cron-scheduler', config, async ({ db, broker, log, metrics, cla
   onStop('sweeps', async () => {
     await Promise.all(sweeps.map((sweep) => sweep.stop()));
   });
+}
 
-  if (!config.QUEUE_PROFILE) return;
-  let rowsOfEarlierBoots = true;
+/** The queue profile: claims what is due, at the millisecond, and announces it. */
+function startAnnouncing({ db, broker, log, metrics, claimedBy, onStop }: Worker): void {
+  const claimed = metrics.counter({
+    name: 'dueline_actions_claimed_total',
+    help: 'Due actions claimed for the queue.',
+  });
+  const overdueMs = config.INLINE_HEAD_START_MS;
   const announce = announceDueActions({
     db,
     broker,
@@ -56,17 +63,19 @@ await runWorker('cron-scheduler', config, async ({ db, broker, log, metrics, cla
       limit: config.CLAIM_BATCH,
       leaseSeconds: config.CLAIM_LEASE_SECONDS,
       maxProcessing: config.QUEUE_AHEAD,
+      overdueMs,
     },
     onClaimed: (count) => claimed.inc(count),
   });
+  let rowsOfEarlierBoots = true;
   const alarm = createDueAlarm({
     name: 'announce due actions',
     log,
-    lookAhead: (withinMs) => dueWithin(db, withinMs),
+    lookAhead: async (withinMs) => (await dueWithin(db, withinMs)).map((waitMs) => waitMs + overdueMs),
     run: async () => {
       if (rowsOfEarlierBoots) rowsOfEarlierBoots = (await recoverEarlierBoots(db, { claimedBy })) > 0;
       return announce();
     },
   });
   onStop('due actions', () => alarm.stop());
-});
+}

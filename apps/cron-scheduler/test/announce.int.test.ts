@@ -44,7 +44,7 @@ const announcer = (db: Db, broker: Pick<Broker, 'publish' | 'state'>, claimedBy:
   announceDueActions({
     db,
     broker,
-    claim: { claimedBy, via: 'queue', limit: 500, leaseSeconds: 60, maxProcessing: 5_000 },
+    claim: { claimedBy, via: 'queue', limit: 500, leaseSeconds: 60, maxProcessing: 5_000, overdueMs: 0 },
     onClaimed: () => undefined,
   });
 

@@ -41,6 +41,7 @@ await runWorker('trigger-worker', config, async ({ db, broker, log, metrics, cla
     limit: config.INLINE_BATCH,
     leaseSeconds: config.CLAIM_LEASE_SECONDS,
     maxProcessing: Number.MAX_SAFE_INTEGER, // what it claims it decides at once
+    overdueMs: 0,
   });
   const alarm = createDueAlarm({
     name: 'process due actions',

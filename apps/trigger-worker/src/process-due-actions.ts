@@ -9,20 +9,25 @@ import { settleActions } from './settle-actions.ts';
  * The inline profile (ProcessDueActions): claims what is due and decides it, both in one transaction, without the broker.
  * When a row spoils the batch, the batch is claimed for itself and each row decided alone, as on the queue.
  *
- * @returns True when a claim found something: there may be more.
+ * @returns A run that says whether a claim found something: then there may be more. What a run decided is handed over
+ * while the next one claims.
  */
-export const processDueActions = (deps: DecideDeps, claim: Claim) => async (): Promise<boolean> => {
-  try {
-    const settled = await inTransaction(deps.db, async (tx) => {
-      const tickets = await claimBatch(tx, claim);
-      return tickets.length === 0 ? undefined : settleActions(tx, tickets);
-    });
-    if (settled === undefined) return false;
-    await concludeSettled(deps, settled);
-  } catch (error) {
-    if (error instanceof TransientError) throw error;
-    deps.log.warn({ err: error }, 'a batch of due actions failed; its rows are decided alone');
-    await fireTickets(deps, await claimBatch(deps.db, claim));
-  }
-  return true;
-};
+export function processDueActions(deps: DecideDeps, claim: Claim): () => Promise<boolean> {
+  let handingOver: Promise<unknown> = Promise.resolve();
+  return async () => {
+    try {
+      const settled = await inTransaction(deps.db, async (tx) => {
+        const tickets = await claimBatch(tx, claim);
+        return tickets.length === 0 ? undefined : settleActions(tx, tickets);
+      });
+      await handingOver;
+      if (settled === undefined) return false;
+      handingOver = concludeSettled(deps, settled);
+    } catch (error) {
+      if (error instanceof TransientError) throw error;
+      deps.log.warn({ err: error }, 'a batch of due actions failed; its rows are decided alone');
+      await fireTickets(deps, await claimBatch(deps.db, claim));
+    }
+    return true;
+  };
+}

@@ -27,6 +27,7 @@ const claim = (via: Claim['via'], limit = 500): Claim => ({
   limit,
   leaseSeconds: 60,
   maxProcessing: 5_000,
+  overdueMs: 0,
 });
 
 /** A tenant with waiting actions of users 0 to `users` - 1, due after a minute of product time. */

@@ -19,8 +19,8 @@ export interface Stack {
   readonly secretsKey: Buffer;
   readonly logFolder: string;
   readonly source: Services['source'];
-  /** Starts an app again that was stopped or killed, under the same instance name; resolves when it is ready. */
-  restart(name: AppName): Promise<App>;
+  /** Starts an app again that was stopped or killed, under the same instance name; `env` overrides its settings. Resolves when it is ready. */
+  restart(name: AppName, env?: Readonly<Record<string, string>>): Promise<App>;
   /** Ends everything in order and removes its data. May be called again. */
   stop(): Promise<void>;
 }
@@ -86,8 +86,8 @@ async function startAll(options: StackOptions, undo: (() => Promise<void>)[]): P
     ...(options.appsFolder === undefined ? {} : { appsFolder: options.appsFolder }),
   };
   const apps = await startApps(undo, settings);
-  const restart = async (name: AppName): Promise<App> => {
-    const app = await startApp(name, settings);
+  const restart = async (name: AppName, env: Readonly<Record<string, string>> = {}): Promise<App> => {
+    const app = await startApp(name, { ...settings, env: { ...settings.env, ...env } });
     apps.set(name, app);
     await untilReady(app);
     return app;

@@ -24,23 +24,31 @@ begin
   raise exception '% is refused: %', tg_table_name, tg_argv[0] using errcode = 'DL004';
 end $$;
 
--- Monthly partitions of `parent`, by UTC month of its partition key, from the month of app_now() to `months_ahead` later.
--- Created apart and attached, because CREATE TABLE … PARTITION OF would lock out every reader and writer of the parent.
+-- Monthly partitions of `parent`, by UTC month of its partition key, from the month of app_now() to `months_ahead` later, and
+-- a default one: a writer must never fail because nobody made its month. Rows that landed there move into their month as
+-- soon as it is made. Created apart and attached, because CREATE TABLE … PARTITION OF would lock out every reader and writer.
 create function make_partitions(parent regclass, partition_key text, months_ahead int) returns int language plpgsql as $$
 declare
   first_month timestamptz := date_trunc('month', app_now(), 'UTC');
+  catch_all text := parent::text || '_default';
   lower_bound timestamptz;
   upper_bound timestamptz;
   child text;
   made int := 0;
 begin
   perform pg_advisory_xact_lock(hashtextextended('make_partitions:' || parent::text, 0));
+  if to_regclass(catch_all) is null then
+    execute format('create table %I partition of %s default', catch_all, parent);
+  end if;
   for month in 0 .. months_ahead loop
     lower_bound := (first_month at time zone 'UTC' + make_interval(months => month)) at time zone 'UTC';
     upper_bound := (first_month at time zone 'UTC' + make_interval(months => month + 1)) at time zone 'UTC';
     child := parent::text || to_char(lower_bound at time zone 'UTC', '_YYYY_MM');
     if to_regclass(child) is null then
       execute format('create table %I (like %s including defaults including constraints)', child, parent);
+      execute format('lock table %I in access exclusive mode', catch_all); -- nothing may land there between move and attach
+      execute format('with late as (delete from %I where %I >= %L and %I < %L returning *) insert into %I select * from late',
+                     catch_all, partition_key, lower_bound, partition_key, upper_bound, child);
       execute format('alter table %s attach partition %I for values from (%L) to (%L)', parent, child, lower_bound, upper_bound);
       made := made + 1;
     end if;

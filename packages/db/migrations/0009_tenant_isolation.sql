@@ -28,3 +28,7 @@ grant select (id, organization_id, channel_id, name, timezone, status, created_d
 alter table organization enable row level security;
 create policy tenant_isolation on organization to dueline_tenant using (id = current_organization_id());
 grant select on organization to dueline_tenant;
+
+-- line_user is written by any service, under a role of its own that was granted the right: row level security would make its
+-- UPDATE change nothing, silently.
+create policy other_services on line_user using (current_user <> 'dueline_tenant');

@@ -2,6 +2,7 @@ import type { SQL } from 'drizzle-orm';
 import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres';
 import pg from 'pg';
 import { errorCode, translateError } from './errors.ts';
+import { prepareByText } from './prepare.ts';
 
 /** The pool. Each statement on it is a transaction of its own. */
 export type Db = NodePgDatabase & { readonly $client: pg.Pool };
@@ -49,7 +50,10 @@ export function openDatabase(options: {
     idleTimeoutMillis: IDLE_CONNECTION_MS,
   });
   // A client that breaks between two statements of a transaction emits on itself, not on the pool: unheard, it ends the process.
-  pool.on('connect', (client) => client.on('error', () => undefined));
+  pool.on('connect', (client) => {
+    client.on('error', () => undefined);
+    prepareByText(client);
+  });
   pool.on('error', options.onError);
   return {
     db: withTranslatedErrors(drizzle({ client: pool })),

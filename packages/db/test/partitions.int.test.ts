@@ -14,8 +14,8 @@ afterEach(() => own[Symbol.asyncDispose]());
 const partitions = () =>
   columnOf(
     own.db,
-    'select inhrelid::regclass::text from pg_inherits join pg_class on oid = inhrelid where relispartition and relkind = $1 order by 1',
-    ['r'],
+    'select inhrelid::regclass::text from pg_inherits join pg_class on oid = inhrelid where relispartition and relkind = $1 and relname !~ $2 order by 1',
+    ['r', '_default$'],
   );
 
 const expectedNames = async () => {
@@ -67,4 +67,17 @@ test('months meet without gap or overlap over the end of a year, whatever the ti
     expect(from).toMatch(/-01 00:00:00\+00$/);
     if (at > 0) expect(from).toBe(edges[at - 1]?.[1]);
   }
+});
+
+test('a writer whose month nobody made does not fail, and its rows move into their month when it is made', async () => {
+  const tenant = await insertTenant(own.db);
+  await moveProductTime(own.db, 400 * DAY);
+  await insertUsers(own.db, tenant, 3);
+  await own.db.$client.query(`update line_user set attributes = '{"a": 1}'`);
+  expect(await columnOf(own.db, 'select count(*) from attribute_change_default')).toEqual(['3']);
+
+  expect(await makePartitions(own.db)).toBe(9);
+
+  expect(await columnOf(own.db, 'select count(*) from attribute_change_default')).toEqual(['0']);
+  expect(await columnOf(own.db, 'select count(*) from attribute_change')).toEqual(['3']);
 });

@@ -204,3 +204,26 @@ test('no row can name one organization and the account of another', async () => 
     insertRow(shared.db, 'campaign', { ...columnsOf(mixed), name: 'x', cast_type: 'broadcast' }),
   ).rejects.toMatchObject({ code: '23503' });
 });
+
+test('a service with a role of its own, granted to write users, writes them, and its change is an event', async () => {
+  await using own = await testDb();
+  const tenant = await insertTenant(own.db);
+  const [userId] = await insertUsers(own.db, tenant, 1);
+  const role = `crm_${process.pid}`;
+  await own.db.$client.query(
+    `create role ${role}; grant ${role} to current_user; grant select, update on line_user to ${role}`,
+  );
+  const client = await own.db.$client.connect();
+  try {
+    await client.query(`set role ${role}`);
+    const { rowCount } = await client.query(`update line_user set attributes = '{"tier": "gold"}' where user_id = $1`, [
+      userId,
+    ]);
+    expect(rowCount).toBe(1);
+    await client.query('reset role');
+    expect(await columnOf(own.db, 'select user_id from event_outbox')).toEqual([userId]);
+  } finally {
+    client.release(true);
+    await own.db.$client.query(`drop owned by ${role}; drop role ${role}`);
+  }
+});

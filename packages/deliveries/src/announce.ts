@@ -27,7 +27,7 @@ export async function announceDeliveries(
     )
     update delivery
        set published_at = clock_timestamp(), announce_count = least(delivery.announce_count + 1, 100)
-      from due where delivery.id = due.id
+     where delivery.id = any(array(select id from due))
     returning delivery.id, delivery.fence, delivery.organization_id, delivery.line_oa_id`);
   return rows.map((row) => ({
     id: row.id,

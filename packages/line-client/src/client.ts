@@ -1,4 +1,5 @@
 import { errorText } from '@dueline/kernel';
+import { Agent, type Dispatcher } from 'undici';
 import { failureText, outcomeOfFailure } from './network-failure.ts';
 import { type LineAnswer, type LineOutcome, outcomeOfAnswer, shortDetail } from './outcome.ts';
 
@@ -23,6 +24,13 @@ export interface LineClient {
   close(): void;
 }
 
+/** What one attempt goes out on. */
+interface Wire {
+  readonly url: URL;
+  readonly agent: Agent;
+  readonly signal: AbortSignal;
+}
+
 const SEND_TIMEOUT_MS = 15_000;
 
 /**
@@ -39,6 +47,8 @@ export function createLineClient({
   attemptTimeoutMs?: number;
 }): LineClient {
   const inFlight = new Set<AbortController>();
+  // The deadline is ours alone: it covers the attempt from its first byte to its last.
+  const agent = new Agent({ headersTimeout: 0, bodyTimeout: 0, connect: { timeout: attemptTimeoutMs } });
   let closed = false;
 
   const sendTo = (path: string) => {
@@ -53,7 +63,10 @@ export function createLineClient({
       signal?.addEventListener('abort', onAbort, { once: true });
       inFlight.add(attempt);
       try {
-        return withoutToken(await sendOnce(url, request, attempt.signal), request.channelAccessToken);
+        return withoutToken(
+          await sendOnce({ url, agent, signal: attempt.signal }, request),
+          request.channelAccessToken,
+        );
       } finally {
         clearTimeout(timer);
         signal?.removeEventListener('abort', onAbort);
@@ -69,14 +82,17 @@ export function createLineClient({
     close() {
       closed = true;
       for (const attempt of inFlight) attempt.abort(new Error('client is closed'));
+      void agent.destroy();
     },
   };
 }
 
-async function sendOnce(url: URL, request: LineRequest, signal: AbortSignal): Promise<LineOutcome> {
-  let httpRequest: Request;
+async function sendOnce({ url, agent, signal }: Wire, request: LineRequest): Promise<LineOutcome> {
+  let response: Dispatcher.ResponseData;
   try {
-    httpRequest = new Request(url, {
+    response = await agent.request({
+      origin: url.origin,
+      path: url.pathname,
       method: 'POST',
       headers: {
         authorization: `Bearer ${request.channelAccessToken}`,
@@ -84,19 +100,8 @@ async function sendOnce(url: URL, request: LineRequest, signal: AbortSignal): Pr
         'x-line-retry-key': request.retryKey,
       },
       body: request.body,
-      redirect: 'error',
       signal,
     });
-  } catch (error) {
-    // The message of an invalid header may quote the header, that is the token.
-    return {
-      kind: 'not_reached',
-      detail: `invalid token or retry key: ${error instanceof Error ? error.name : 'error'}`,
-    };
-  }
-  let response: Response;
-  try {
-    response = await fetch(httpRequest);
   } catch (error) {
     if (signal.aborted) return { kind: 'ambiguous', detail: shortDetail(abortText(signal)) };
     return outcomeOfFailure(error);
@@ -104,12 +109,13 @@ async function sendOnce(url: URL, request: LineRequest, signal: AbortSignal): Pr
   return outcomeOfAnswer(await readAnswer(response, signal));
 }
 
-async function readAnswer(response: Response, signal: AbortSignal): Promise<LineAnswer> {
-  const { status, headers } = response;
+async function readAnswer(response: Dispatcher.ResponseData, signal: AbortSignal): Promise<LineAnswer> {
+  const status = response.statusCode;
+  const header = (name: string) => [response.headers[name] ?? []].flat()[0];
   try {
-    return { status, headers, text: await response.text() };
+    return { status, header, text: await response.body.text() };
   } catch (error) {
-    return { status, headers, text: undefined, cutOff: signal.aborted ? abortText(signal) : failureText(error) };
+    return { status, header, text: undefined, cutOff: signal.aborted ? abortText(signal) : failureText(error) };
   }
 }
 

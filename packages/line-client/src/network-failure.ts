@@ -7,6 +7,7 @@ const BEFORE_THE_REQUEST: ReadonlySet<string> = new Set([
   'ENOTFOUND',
   'EAI_AGAIN',
   'UND_ERR_CONNECT_TIMEOUT',
+  'UND_ERR_INVALID_ARG', // a header that HTTP cannot carry
   'ERR_TLS_CERT_ALTNAME_INVALID',
   'ERR_SSL_WRONG_VERSION_NUMBER',
   'DEPTH_ZERO_SELF_SIGNED_CERT',
@@ -41,7 +42,7 @@ function isBeforeTheRequest(error: unknown): boolean {
   });
 }
 
-/** fetch wraps what happened in a TypeError; the innermost cause is the evidence. */
+/** What happened may be wrapped; the innermost cause is the evidence. */
 function causeOf(error: unknown): unknown {
   return error instanceof Error && error.cause !== undefined ? causeOf(error.cause) : error;
 }

@@ -33,7 +33,8 @@ export type LineOutcome =
 /** An HTTP answer whose head arrived. `text` is undefined when its body broke off or did not come in time. */
 export interface LineAnswer {
   readonly status: number;
-  readonly headers: Headers;
+  /** The first value of a header, by its lower-case name. */
+  readonly header: (name: string) => string | undefined;
   readonly text: string | undefined;
   /** Why there is no text. */
   readonly cutOff?: string;
@@ -45,7 +46,7 @@ const REFUSED: ReadonlySet<number> = new Set([400, 403, 404, 410, 413, 415]);
 /** The outcome that an answer proves; everything that is not known to be decisive counts as ambiguous. */
 export function outcomeOfAnswer(answer: LineAnswer): LineOutcome {
   const { status } = answer;
-  const requestId = answer.headers.get('x-line-request-id') ?? undefined;
+  const requestId = answer.header('x-line-request-id');
   if (status === 200) return outcomeOf200(answer, requestId);
   if (status === 409) return outcomeOf409(answer, requestId);
   const detail = describe(answer);
@@ -69,7 +70,7 @@ function outcomeOf200(answer: LineAnswer, requestId: string | undefined): LineOu
 }
 
 function outcomeOf409(answer: LineAnswer, requestId: string | undefined): LineOutcome {
-  const acceptedRequestId = answer.headers.get('x-line-accepted-request-id') ?? undefined;
+  const acceptedRequestId = answer.header('x-line-accepted-request-id');
   if (acceptedRequestId === undefined) {
     return {
       kind: 'ambiguous',
@@ -98,12 +99,12 @@ function throttleReason(text: string | undefined): ThrottleReason {
 }
 
 /** LINE's own error text, which names properties and never quotes the message; of any other body only its size. */
-function describe({ status, headers, text, cutOff }: LineAnswer): string {
+function describe({ status, header, text, cutOff }: LineAnswer): string {
   if (text === undefined) return shortDetail(`${status}, body cut off: ${cutOff ?? 'unknown'}`);
   const message = jsonObject(text)?.message;
   if (typeof message === 'string') return shortDetail([`${status} ${message}`, ...errorDetails(text)].join('; '));
   return shortDetail(
-    `${status} with ${text.length} characters of ${headers.get('content-type') ?? 'unknown type'} that are no LINE answer`,
+    `${status} with ${text.length} characters of ${header('content-type') ?? 'unknown type'} that are no LINE answer`,
   );
 }
 

@@ -14,6 +14,8 @@ export interface Claim {
   readonly leaseSeconds: number;
   /** No claim beyond this many rows in processing by the same profile, so that a slow consumer never has stale tickets. */
   readonly maxProcessing: number;
+  /** Takes only rows that have been due for so long, in milliseconds of product time: the head start of another claimer. */
+  readonly overdueMs: number;
 }
 
 type TicketRow = { id: string; fence: string; organization_id: string; line_oa_id: string };
@@ -30,7 +32,8 @@ const parseTicket = (row: TicketRow): TenantTicket => ({
  *
  * Safe from any number of replicas and both profiles at once: a row that another claimer holds is skipped, so no row is
  * returned twice. The select is MATERIALIZED on purpose: inlined, the planner may run it again per row and claim more than
- * `limit`. FOR NO KEY UPDATE, because FOR UPDATE would silently skip rows that have an open child insert.
+ * `limit`. Its ids are an array, so that no estimate of theirs makes the planner read the whole table. FOR NO KEY UPDATE,
+ * because FOR UPDATE would silently skip rows that have an open child insert.
  */
 export async function claimBatch(db: Db | Tx, claim: Claim): Promise<TenantTicket[]> {
   const { rows } = await db.execute<TicketRow>(sql`
@@ -41,7 +44,7 @@ export async function claimBatch(db: Db | Tx, claim: Claim): Promise<TenantTicke
       select id
         from scheduled_action
        where status = 'pending'
-         and execute_at <= app_now()
+         and execute_at <= app_now() - make_interval(secs => ${claim.overdueMs / 1_000})
        order by execute_at, id
        limit (select greatest(rows, 0) from room)
          for no key update skip locked
@@ -54,8 +57,7 @@ export async function claimBatch(db: Db | Tx, claim: Claim): Promise<TenantTicke
            claimed_via = ${claim.via},
            lease_until = clock_timestamp() + make_interval(secs => ${claim.leaseSeconds}),
            updated_at = clock_timestamp()
-      from due
-     where action.id = due.id
+     where action.id = any(array(select id from due))
     returning action.id, action.fence, action.organization_id, action.line_oa_id`);
   return rows.map(parseTicket);
 }

@@ -184,3 +184,12 @@ test('the look-ahead costs a backlog one probe', async () => {
   await database.close(); // hands its statistics over
   expect(Number((await hits())[0]) - before).toBeLessThan(100);
 });
+
+test('a claimer that leaves another a head start takes no row before it is over', async () => {
+  await schedule(own.db, tenant, { delaySeconds: 100 });
+  await moveProductTime(own.db, 101);
+
+  expect(await claim(own.db, { overdueMs: 5_000 })).toHaveLength(0);
+  await moveProductTime(own.db, 5);
+  expect(await claim(own.db, { overdueMs: 5_000 })).toHaveLength(1);
+});

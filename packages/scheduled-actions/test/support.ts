@@ -10,6 +10,7 @@ const CLAIM: Claim = {
   limit: 500,
   leaseSeconds: 300,
   maxProcessing: 5_000,
+  overdueMs: 0,
 };
 
 export const claim = (db: Db, changes: Partial<Claim> = {}) => claimBatch(db, { ...CLAIM, ...changes });

@@ -5,7 +5,9 @@ import { z } from 'zod';
 export const workerConfig = baseConfig.extend({
   DATABASE_URL: z
     .url({ protocol: /^postgres(ql)?$/ })
-    .describe('PostgreSQL; may go through a pooler in transaction mode.'),
+    .describe(
+      'PostgreSQL; may go through a pooler in transaction mode that knows prepared statements (PgBouncer 1.21 or later).',
+    ),
   DATABASE_MAX_CONNECTIONS: z.coerce
     .number()
     .int()
