@@ -4,6 +4,7 @@ import { configOrExit, createDueAlarm } from '@dueline/runtime';
 import { runWorker } from '@dueline/worker-app';
 import { announceOutboxEvents } from './announce-events.ts';
 import { loadConfig } from './config.ts';
+import { createLookAgain } from './look-again.ts';
 
 const config = configOrExit(loadConfig, process.env);
 
@@ -24,20 +25,26 @@ await runWorker('pg-listener', config, async ({ db, broker, log, metrics, onStop
     collect: async (gauge) => gauge.set((await outboxLag(db)).oldestSeconds),
   });
 
+  const lookAgain = createLookAgain();
+  const announce = announceOutboxEvents({
+    db,
+    broker,
+    limits: {
+      limit: config.OUTBOX_BATCH,
+      leaseSeconds: config.OUTBOX_LEASE_SECONDS,
+      maxPublished: config.OUTBOX_MAX_PUBLISHED,
+    },
+    onPublished: (topic, count) => published.inc({ topic }, count),
+  });
   const alarm = createDueAlarm({
     name: 'announce events',
     log,
-    run: announceOutboxEvents({
-      db,
-      broker,
-      limits: {
-        limit: config.OUTBOX_BATCH,
-        leaseSeconds: config.OUTBOX_LEASE_SECONDS,
-        maxPublished: config.OUTBOX_MAX_PUBLISHED,
-      },
-      onPublished: (topic, count) => published.inc({ topic }, count),
-    }),
-    lookAhead: async () => [], // events are due when they are written; the sweep is the poll
+    run: async () => {
+      const found = await announce();
+      if (found) lookAgain.found();
+      return found;
+    },
+    lookAhead: async () => lookAgain.waits(),
     sweepEveryMs: config.OUTBOX_POLL_SECONDS * 1_000,
   });
   onStop('announcements', () => alarm.stop());

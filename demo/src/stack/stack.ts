@@ -6,6 +6,7 @@ import type { ChannelConfig } from '@dueline/line-simulator';
 import { provideServices, type Services } from '@dueline/local-services';
 import { declareTopology, type Log } from '@dueline/mq';
 import { APP_NAMES, type App, type AppName, type AppSettings, startApp, untilReady } from './apps.ts';
+import { newLogFolder } from './logs.ts';
 import { createPlace, type Place } from './place.ts';
 import { ROOT } from './process.ts';
 import { type LineSimulator, startSimulator } from './simulator.ts';
@@ -59,7 +60,7 @@ async function startAll(options: StackOptions, undo: (() => Promise<void>)[]): P
   const { env, tell, channels } = options;
   const id = randomBytes(4).toString('hex');
   const stateFolder = join(ROOT, '.dueline');
-  const logFolder = join(stateFolder, 'logs', id);
+  const logFolder = newLogFolder(join(stateFolder, 'logs'), id);
   const services = await provideServices({ stateFolder, env, log: tell });
   undo.push(services.stop);
 

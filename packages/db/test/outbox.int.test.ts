@@ -2,6 +2,7 @@ import type { Tenant } from '@dueline/contracts';
 import { columnOf, insertTenant, insertUsers, lineUserId, type TestDb, testDb } from '@dueline/db/testing';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { eventsOf, setAttributes as set } from './outbox-support.ts';
 
 let shared: TestDb;
 let tenant: Tenant;
@@ -18,26 +19,8 @@ afterAll(() => shared[Symbol.asyncDispose]());
 
 const query = (text: string, values: unknown[] = []) => shared.db.$client.query(text, values);
 
-interface Event {
-  user_id: string;
-  changed: Record<string, { from?: unknown; to?: unknown }>;
-  bulk: boolean;
-}
-
-async function events(): Promise<Event[]> {
-  const { rows } = await query(
-    `select user_id, payload -> 'changed' as changed, bulk from event_outbox where line_oa_id = $1 order by id`,
-    [tenant.lineOaId],
-  );
-  return rows;
-}
-
-const setAttributes = (attributes: unknown, user = 1) =>
-  query('update line_user set attributes = $3 where line_oa_id = $1 and user_id = $2', [
-    tenant.lineOaId,
-    lineUserId(user),
-    typeof attributes === 'string' ? attributes : JSON.stringify(attributes),
-  ]);
+const events = () => eventsOf(shared.db, tenant);
+const setAttributes = (attributes: unknown, user?: number) => set(shared.db, tenant, attributes, user);
 
 const insertUser = `insert into line_user (organization_id, line_oa_id, user_id, attributes)`;
 
