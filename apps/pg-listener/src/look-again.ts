@@ -12,12 +12,12 @@ export interface LookAgain {
  * When to look again after events were found. NOTIFY is gated: a writer that commits within 10 ms of another's notification
  * sends none, and one that was open longer commits at any time after; both are found by one of these looks.
  */
-export function createLookAgain(now: () => number = () => performance.now()): LookAgain {
+export function createLookAgain(clock: () => number = () => performance.now()): LookAgain {
   let foundAt = Number.NEGATIVE_INFINITY;
   return {
     found: () => {
-      foundAt = now();
+      foundAt = clock();
     },
-    waits: () => LOOKS_MS.map((ms) => foundAt + ms - now()).filter((ms) => ms > 0),
+    waits: () => LOOKS_MS.map((ms) => foundAt + ms - clock()).filter((ms) => ms > 0),
   };
 }

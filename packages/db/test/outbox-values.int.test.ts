@@ -1,5 +1,5 @@
 import type { Tenant } from '@dueline/contracts';
-import { insertTenant, insertUsers, lineUserId, type TestDb, testDb } from '@dueline/db/testing';
+import { insertTenant, insertUsers, type TestDb, testDb } from '@dueline/db/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { eventsOf, setAttributes as set } from './outbox-support.ts';
 
