@@ -29,7 +29,7 @@ function write(): 0 {
 function check(): 0 | 1 {
   const stale = [...pages].filter(([path, text]) => current(path) !== text);
   for (const [path, text] of stale) {
-    console.log(`${path}:${firstDifference(current(path), text)} is not what the code says; run node tools/docs.ts`);
+    console.log(`${path}:${firstDifference(current(path), text)} is not what the code says; run ./dueline docs`);
   }
   return stale.length === 0 ? 0 : 1;
 }

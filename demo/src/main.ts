@@ -61,6 +61,7 @@ async function run(options: Options): Promise<number> {
   const starting = startStack({ env: process.env, channels, tell: narrator.line });
   const stack = await Promise.race([starting, interrupted]);
   if (stack === undefined) {
+    narrator.line('stopping what was started; Ctrl-C once more ends it at once');
     await (await starting).stop();
     return 130;
   }
@@ -79,13 +80,21 @@ async function run(options: Options): Promise<number> {
     return verdict.ok ? 0 : 1;
   } finally {
     narrator.line('stopping');
+    narrator.hush(); // an interrupted story would go on telling
     await stack.stop();
   }
 }
 
 function untilInterrupted(): Promise<undefined> {
   return new Promise((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => resolve(undefined));
+    let signals = 0;
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+      process.on(signal, () => {
+        signals += 1;
+        if (signals > 1) process.exit(130); // the apps follow their parent, the servers go with the exit hook of their run
+        resolve(undefined);
+      });
+    }
   });
 }
 
@@ -96,7 +105,7 @@ function readOptions(args: readonly string[]): Options | 'help' {
       once: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
       plant: { type: 'string' },
-      help: { type: 'boolean', default: false },
+      help: { type: 'boolean', short: 'h', default: false },
     },
   });
   if (values.help) return 'help';
@@ -107,11 +116,24 @@ function readOptions(args: readonly string[]): Options | 'help' {
   return { once: values.once, json: values.json, plant };
 }
 
+// Whoever read our output may be gone (a closed terminal, `| head`): what was started must be stopped in order all the same.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
+
 try {
-  const options = readOptions(process.argv.slice(2));
+  const options = parsedOptions(process.argv.slice(2));
   if (options === 'help') process.stdout.write(HELP);
   else process.exitCode = await run(options);
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;
+}
+
+/** The options, or the reason why there are none, with exit code 2. */
+function parsedOptions(args: readonly string[]): Options | 'help' {
+  try {
+    return readOptions(args);
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${HELP}`);
+    process.exit(2);
+  }
 }

@@ -5,6 +5,8 @@ import { ACCOUNTS, type Act } from './story.ts';
 
 export interface Narrator {
   line(text: string): void;
+  /** From now on nothing is told any more. */
+  hush(): void;
   act(act: Act): void;
   receipts(receipts: readonly ReceiptRow[]): void;
   result(verdict: Verdict, decisions: readonly { decision: string; reason: string; count: number }[]): void;
@@ -17,9 +19,15 @@ export function createNarrator(write: (text: string) => void, { colours }: { col
   const begin = performance.now();
   const paint = (code: number, text: string) => (colours ? `\u001b[${code}m${text}\u001b[0m` : text);
   const stamp = () => paint(90, `${((performance.now() - begin) / 1_000).toFixed(1).padStart(5)} s`);
-  const line = (text: string) => write(`${stamp()}  ${text}\n`);
+  let hushed = false;
+  const line = (text: string) => {
+    if (!hushed) write(`${stamp()}  ${text}\n`);
+  };
   return {
     line,
+    hush: () => {
+      hushed = true;
+    },
     act: ({ tell }) => line(paint(36, `· ${tell}`)),
     receipts: (receipts) => {
       for (const [what, count] of countBy(receipts, (receipt) => `${receipt.lid ?? 'unmarked'} ${receipt.channelId}`)) {
@@ -62,12 +70,12 @@ function resultRows(verdict: Verdict): string[] {
 /** What people can do while the demo stays up. */
 export function invitation(stack: Stack): string {
   return `
-  The demo stays up until Ctrl-C. Try it yourself: make somebody Gold and watch.
+  The demo stays up until Ctrl-C. Try it yourself, with psql or any other client: make one user of each account Gold and watch.
+  (Once per user: their frequency is 'once'.)
 
     psql '${stack.databaseUrl}' -c \\
       "update line_user set attributes = attributes || '{\\"tier\\": \\"gold\\"}' where display_name = 'User 900'"
 
   Health and metrics: ${[...stack.apps.values()].map(({ name, url }) => `${name} ${url}/metrics`).join('\n                      ')}
-  Logs of the apps:   ${stack.logFolder}
 `;
 }

@@ -107,13 +107,13 @@ const cartsPaid: Act = {
   atMs: 1_600,
   users: { first: 300, count: 30 },
   set: { cart: 'paid' },
-  tell: '30 of them pay within the two seconds',
+  tell: '30 of them, of each account, pay within the two seconds',
 };
 const silver: Act = {
   atMs: 1_900,
   users: { first: 500, count: 25 },
   set: { tier: 'silver' },
-  tell: '25 become Silver, which no rule waits for',
+  tell: '25 users of each account become Silver, which no rule waits for',
 };
 
 export const ACTS: readonly Act[] = [...goldWaves, cartsFilled, cartsPaid, silver].sort((a, b) => a.atMs - b.atMs);

@@ -1,6 +1,9 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import pg from 'pg';
+import { expect, inject, test } from 'vitest';
 import { ROOT, run, serviceEnvironment } from './support.ts';
 
 async function demo(...args: string[]) {
@@ -37,6 +40,26 @@ test.for([
 
   expect(verdict).toMatchObject({ ok: false, ...expected });
   expect(code).toBe(1);
+});
+
+test('a demo whose reader went away and that is interrupted while it starts stops in order and leaves nothing', async () => {
+  const child = spawn(join(ROOT, 'dueline'), ['demo'], {
+    cwd: ROOT,
+    env: serviceEnvironment(),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  await once(child.stdout, 'data');
+  child.stdout.destroy();
+  child.stderr.destroy();
+  const exited = once(child, 'exit');
+  child.kill('SIGINT');
+
+  expect(await exited).toEqual([130, null]);
+  const client = new pg.Client({ connectionString: inject('postgresUrl') });
+  await client.connect();
+  const { rows } = await client.query(`select datname from pg_database where datname like 'dueline_demo_%'`);
+  await client.end();
+  expect(rows).toEqual([]);
 });
 
 /** Fails when a log of the run holds a token, a password or a text that somebody was sent. */

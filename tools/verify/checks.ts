@@ -31,7 +31,7 @@ export const CHECKS: readonly Check[] = [
     '--no-progress',
     '--treat-config-hints-as-errors',
   ]),
-  tool('docs', 'docs/generated is what node tools/docs.ts writes', ['tools/docs.ts', '--check']),
+  tool('docs', 'docs/generated is what ./dueline docs writes', ['tools/docs.ts', '--check']),
   tool('format', 'biome: layout and order of imports', [
     'biome',
     'check',

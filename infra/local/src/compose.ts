@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { LocalServicesError } from './errors.ts';
 import { freePort } from './ports.ts';
 import { registerRun, removeRun } from './run.ts';
 import type { ServiceUrls } from './urls.ts';
@@ -43,6 +44,15 @@ export async function startCompose({
     await endComposeProject(project, env);
     removeRun(runFolder, record.folder);
   };
+  try {
+    await run('docker', ['compose', 'version'], { timeout: 5_000, env }); // before anything is made that would have to be removed
+  } catch (cause) {
+    removeRun(runFolder, record.folder);
+    throw new LocalServicesError(
+      'docker compose does not answer: install the engine and its compose plugin, or let DUELINE_SERVICES choose another way',
+      { cause },
+    );
+  }
   try {
     await run('docker', ['compose', '-p', project, '-f', composeFile, 'up', '--detach', '--wait'], {
       timeout: UP_TIMEOUT_MS,

@@ -14,8 +14,8 @@ import { unreachable, urlsFromEnvironment } from './urls.ts';
 /** One line of the doctor's table. */
 export interface Check {
   name: string;
-  /** `missing` is something that another row may make up for; `blocked` keeps the demo from running. */
-  status: 'ok' | 'missing' | 'blocked';
+  /** `missing` is something that another row may make up for, `note` is for your information, `blocked` keeps the demo from running. */
+  status: 'ok' | 'missing' | 'note' | 'blocked';
   detail: string;
   /** The command that mends it. */
   fix?: string;
@@ -144,8 +144,8 @@ function memoryCheck(): Check {
 function staleCheck(stateFolder: string): Check {
   const runs = staleRuns(stateFolder);
   if (runs.length === 0) return { name: 'stale servers', status: 'ok', detail: 'none' };
-  const detail = `${runs.length} killed run(s) left something; the next start ends it`;
-  return { name: 'stale servers', status: 'missing', detail, fix: './dueline services' };
+  const detail = `${runs.length} killed run(s) left something; the next start ends and removes it`;
+  return { name: 'stale servers', status: 'note', detail };
 }
 
 const gibibytes = (bytes: number): string => `${(bytes / 1024 ** 3).toFixed(1)} GiB`;

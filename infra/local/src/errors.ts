@@ -12,3 +12,6 @@ export function systemCode(error: unknown): string | undefined {
 }
 
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** A port that was free when it was picked is not any more: another one may do. */
+export class PortTakenError extends LocalServicesError {}

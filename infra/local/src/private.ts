@@ -1,5 +1,5 @@
 import { type Binaries, searchPath } from './binaries.ts';
-import { LocalServicesError, messageOf } from './errors.ts';
+import { LocalServicesError, PortTakenError } from './errors.ts';
 import { startPostgres } from './postgres.ts';
 import { startRabbit } from './rabbitmq.ts';
 import { startRedis } from './redis.ts';
@@ -43,7 +43,7 @@ async function again<Result>(name: string, start: (name: string) => Promise<Resu
   try {
     return await start(`${name}-${attempt}`);
   } catch (error) {
-    if (attempt >= 3 || !/address already in use|eaddrinuse/i.test(messageOf(error))) throw error;
+    if (attempt >= 3 || !(error instanceof PortTakenError)) throw error;
     return again(name, start, attempt + 1);
   }
 }

@@ -3,7 +3,7 @@ import { chownSync, closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { sleep } from '@dueline/kernel';
 import type { Account } from './account.ts';
-import { LocalServicesError, messageOf } from './errors.ts';
+import { LocalServicesError, messageOf, PortTakenError } from './errors.ts';
 import { signal } from './proc.ts';
 
 /** A process of a run. It leads its own group: Ctrl-C in the terminal does not reach it, and one signal ends all of it. */
@@ -72,6 +72,13 @@ export async function endServer(server: ServerProcess): Promise<void> {
 /** For an error that must not wait for a person to read a log file. */
 const logTail = ({ logFile }: ServerProcess): string => readFileSync(logFile, 'utf8').trim().slice(-3_000);
 
+/** The reason may stand far above the end of the log: RabbitMQ prints a dump of many pages after it. */
+function endedEarly(server: ServerProcess, end: string): LocalServicesError {
+  const text = `${server.name} ${end}:\n${logTail(server)}`;
+  const portTaken = /address already in use|eaddrinuse/i.test(readFileSync(server.logFile, 'utf8'));
+  return portTaken ? new PortTakenError(`a port was taken meanwhile; ${text}`) : new LocalServicesError(text);
+}
+
 /** Waits until `check` says undefined, meaning ready; otherwise it says what is still missing. Fails at once when the server ends. */
 export async function waitUntilReady(server: ServerProcess, check: () => Promise<string | undefined>): Promise<void> {
   const deadline = performance.now() + START_TIMEOUT_MS;
@@ -81,7 +88,7 @@ export async function waitUntilReady(server: ServerProcess, check: () => Promise
   });
   for (;;) {
     const missing = await check();
-    if (end !== undefined) throw new LocalServicesError(`${server.name} ${end}:\n${logTail(server)}`);
+    if (end !== undefined) throw endedEarly(server, end);
     if (missing === undefined) return;
     if (performance.now() > deadline) {
       throw new LocalServicesError(`${server.name} is not ready after 120 s (${missing}):\n${logTail(server)}`);

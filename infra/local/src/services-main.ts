@@ -2,6 +2,11 @@ import { environment, stateFolder } from './config.ts';
 import { messageOf } from './errors.ts';
 import { provideServices } from './provide.ts';
 
+if (process.argv.length > 2) {
+  console.error('usage: ./dueline services\nStarts PostgreSQL, RabbitMQ and Redis and prints their URLs until Ctrl-C.');
+  process.exit(2);
+}
+
 // Before anything starts: a signal while the servers are starting ends them through the exit hook of the run.
 let stop = async (): Promise<void> => undefined;
 let stopping = false;

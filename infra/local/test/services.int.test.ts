@@ -5,18 +5,27 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import pg from 'pg';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, inject, test } from 'vitest';
 import { repositoryRoot } from '../src/config.ts';
 import { type ServiceUrls, sweepStale } from '../src/index.ts';
 import { canConnect } from '../src/ports.ts';
 import { groupMembers, hasProc } from '../src/proc.ts';
 import { readRecord, runsFolder } from '../src/record.ts';
 
+const children: ChildProcess[] = [];
 const starterFile = join(import.meta.dirname, 'fixtures', 'starter.ts');
 let stateFolder: string;
 
 beforeAll(() => {
   stateFolder = mkdtempSync(join(tmpdir(), 'dueline-int-'));
+});
+
+// A test that failed half-way must not leave servers, nor keep the run's output open.
+afterEach(async () => {
+  for (const child of children.splice(0)) {
+    if (child.exitCode === null && child.signalCode === null) await end(child, 'SIGKILL');
+  }
+  await sweepStale(stateFolder);
 });
 
 afterAll(async () => {
@@ -59,6 +68,7 @@ test.runIf(hasProc())(
 test.runIf(hasProc())('Ctrl-C on ./dueline services ends everything it started', { timeout: 180_000 }, async () => {
   const env = { PATH: '/usr/bin:/bin', DUELINE_SERVICES: 'private' };
   const child = spawn(join(repositoryRoot, 'dueline'), ['services'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  children.push(child);
   const urls: string[] = [];
   for await (const line of createInterface({ input: child.stdout })) {
     urls.push(line.slice(line.indexOf('=') + 1));
@@ -76,7 +86,10 @@ test.runIf(hasProc())('Ctrl-C on ./dueline services ends everything it started',
 
 async function start(): Promise<{ child: ChildProcess; urls: ServiceUrls }> {
   const child = spawn(process.execPath, [starterFile, stateFolder], { stdio: ['ignore', 'pipe', 'inherit'] });
-  const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
+  children.push(child);
+  const ended = once(child, 'exit').then(([code]) => Promise.reject(new Error(`the starter ended with ${code}`)));
+  const [line] = (await Promise.race([once(createInterface({ input: child.stdout }), 'line'), ended])) as [string];
+  ended.catch(() => undefined); // the tests end it themselves
   return { child, urls: JSON.parse(line) as ServiceUrls };
 }
 

@@ -41,7 +41,11 @@ export const baseConfig = z.object({
       .string()
       .max(200)
       .default(() => hostname()),
-    { description: 'Name of this process in logs, traces and claims.', defaultText: 'the host name' },
+    {
+      description:
+        'Name of this process in logs, traces and claims: the same after a restart, and unlike that of any other living replica of the app, because a new boot takes back what its name had claimed.',
+      defaultText: 'the host name',
+    },
   ),
   OTEL_EXPORTER_OTLP_ENDPOINT: z
     .url({ protocol: /^https?$/ })
