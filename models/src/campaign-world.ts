@@ -4,7 +4,7 @@ import { put, replaced, spend, taken } from './state.ts';
 /** How much may happen in one history of one campaign of two chunks, with one dispatcher and two line-delivery processes. */
 const BOUNDS = {
   /** Of any kind and in any mix: crashes, lost and doubled tickets, lost confirms and answers, missed heartbeats, leases that run out early. */
-  mishaps: 3,
+  mishaps: 2,
   cancels: 1,
 };
 
