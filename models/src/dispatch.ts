@@ -19,7 +19,7 @@ import { isUnique, put, taken } from './state.ts';
 
 const RETRIES = 1; // maxRetries of the product is 3
 
-/** What is different in a variant. */
+/** What is different in a variant. Fence and lock each keep a decision from being made twice; the design has both. */
 interface Rules {
   /** What makes a ticket good: that the row is at the ticket's fence, or only that somebody has claimed it. */
   readonly goodBy: 'fence' | 'status';
@@ -159,7 +159,7 @@ const protocol = (rules: Rules): Protocol<State> => ({
     ),
     reaper,
   ],
-  mayHappen: [faults, ...START.workers.map((_, index) => (state: State) => workerFaults(state, index)), person],
+  mayHappen: [...START.workers.map((_, index) => (state: State) => workerFaults(state, index)), faults, person],
   always: {
     'one delivery per generation': ({ deliveries }) => isUnique(deliveries),
     'done once per generation': ({ dones }) => isUnique(dones),
@@ -183,7 +183,7 @@ export const dispatch = protocol(DESIGN);
 export const DISPATCH: readonly Case[] = [
   holds('dispatch', dispatch),
   breaks('dispatch', {
-    variant: 'the status is checked, not the fence',
+    variant: 'the status is checked, not the fence, and without a lock',
     property: 'no effect of a generation that was cancelled',
     protocol: protocol({ ...DESIGN, goodBy: 'status', locks: false }),
   }),

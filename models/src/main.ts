@@ -25,8 +25,7 @@ function main(traces: boolean): 0 | 1 {
   return wrong === 0 ? 0 : 1;
 }
 
-const describe = ({ trace, state }: Failure): string =>
-  [
-    ...trace.map((says, index) => `  ${String(index + 1).padStart(3)}. ${says}`),
-    `       then: ${JSON.stringify(state)}`,
-  ].join('\n');
+function describe({ trace, state }: Failure): string {
+  const steps = trace.map((says, index) => `  ${String(index + 1).padStart(3)}. ${says}`);
+  return [...steps, `       then: ${JSON.stringify(state)}`].join('\n');
+}

@@ -1,3 +1,5 @@
+import { TRANSITIONS as DELIVERY_MOVES } from '@dueline/deliveries';
+import { TRANSITIONS as ACTION_MOVES } from '@dueline/scheduled-actions';
 import { describe, expect, it } from 'vitest';
 import { campaign } from '../src/campaign.ts';
 import { isAsExpected } from '../src/cases.ts';
@@ -71,4 +73,37 @@ describe('the models reach what they speak of', () => {
     },
     TIMEOUT,
   );
+});
+
+/** Every change of status that the model makes, as `from>to`. */
+function movesOf<State>(protocol: Protocol<State>, statusOf: (state: State) => string): Set<string> {
+  const moves = new Set<string>();
+  const note = (before: State, after: State): true => {
+    if (statusOf(before) !== statusOf(after)) moves.add(`${statusOf(before)}>${statusOf(after)}`);
+    return true;
+  };
+  check({ ...protocol, everyStep: { 'every move is noted': note } });
+  return moves;
+}
+
+const movesIn = (table: Readonly<Record<string, readonly string[]>>): Set<string> =>
+  new Set(Object.entries(table).flatMap(([from, tos]) => tos.filter((to) => to !== from).map((to) => `${from}>${to}`)));
+
+describe('the models make the moves of the product', () => {
+  it('an action: all of them, and the inline profile makes two in one commit', { timeout: TIMEOUT }, () => {
+    const moves = movesOf(dispatch, ({ row }) => row.status);
+    expect(moves.delete('pending>done')).toBe(true);
+    expect(moves).toEqual(movesIn(ACTION_MOVES));
+  });
+
+  it('a delivery: all but those of people and of a worker that gives up', { timeout: TIMEOUT }, () => {
+    const notModelled = [
+      'planned>cancelled',
+      'sending>unknown',
+      'refused>planned',
+      'unknown>planned',
+      'expired>planned',
+    ];
+    expect(movesOf(delivery, ({ status }) => status).union(new Set(notModelled))).toEqual(movesIn(DELIVERY_MOVES));
+  });
 });

@@ -136,8 +136,8 @@ export const FAULTS: Readonly<Record<string, readonly Fault[]>> = {
     },
     {
       name: 'variant that does not fail any more',
-      plants: [replace('models/src/delivery.ts', ", key: 'of the attempt' }", ' }')],
-      says: ['delivery', 'the retry key has the attempt number in it', 'WRONG', 'holds'],
+      plants: [replace('models/src/dispatch.ts', ", release: 'whatever the row is' }", ' }')],
+      says: ['dispatch', 'a lost confirm rolls the row back', 'WRONG', 'holds'],
     },
   ],
   versions: [
