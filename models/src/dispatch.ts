@@ -44,10 +44,8 @@ function* cronScheduler(state: State, rules: Rules): Iterable<Step<State>> {
       to: { ...state, row: claimed, claim: { fence: claimed.fence, unconfirmed: false } },
     };
   } else if (!claim.unconfirmed) {
-    yield {
-      says: `ticket ${claim.fence} is published`,
-      to: { ...state, claim: null, queue: put(state.queue, claim.fence) },
-    };
+    const to = { ...state, claim: null, queue: put(state.queue, claim.fence) };
+    yield { says: `ticket ${claim.fence} is published`, to };
   } else if (isFree(state)) {
     const isMine =
       rules.release === 'whatever the row is' || (row.status === 'processing' && row.fence === claim.fence);
@@ -61,13 +59,13 @@ function* cronScheduler(state: State, rules: Rules): Iterable<Step<State>> {
 const fits = ({ row }: State, fence: number, rules: Rules): boolean =>
   row.status === 'processing' && (rules.goodBy === 'status' || row.fence === fence);
 
-/** Opens the transaction that decides; with `locks` the row waits for nobody else until its end. */
+/** Opens the transaction that decides; with `locks` nobody else changes the row before its end. */
 function hold(
   state: State,
   index: number,
   { by, rules }: { by: Pick<Worker, 'fence' | 'ticket'>; rules: Rules },
 ): State {
-  const deciding: Worker = { ...by, doing: 'deciding', gen: state.row.gen };
+  const deciding: Worker = { doing: 'deciding', fence: by.fence, gen: state.row.gen, ticket: by.ticket };
   const row = rules.locks ? { ...state.row, lockedBy: index } : state.row;
   return withWorker({ ...state, row }, index, deciding);
 }
@@ -90,7 +88,7 @@ function* takeTicket(state: State, index: number, rules: Rules): Iterable<Step<S
 function* claimInline(state: State, index: number, rules: Rules): Iterable<Step<State>> {
   const self = state.workers[index] ?? IDLE;
   const { row } = state;
-  const mine = { fence: row.fence + 1, gen: row.gen, ticket: false };
+  const mine: Worker = { doing: 'inline', fence: row.fence + 1, gen: row.gen, ticket: false };
   if (self.doing === 'inline') {
     const ended = decide(state, { ...row, fence: row.fence + 1 }, self.gen);
     yield { says: `${name(index)} commits claim and decision in one`, to: withWorker(ended, index, IDLE) };
@@ -98,7 +96,7 @@ function* claimInline(state: State, index: number, rules: Rules): Iterable<Step<
   if (!isFree(state)) return;
   if (self.doing === 'nothing' && row.status === 'pending') {
     const locked = { ...state, row: { ...row, lockedBy: index } };
-    yield { says: `${name(index)} claims inline`, to: withWorker(locked, index, { ...mine, doing: 'inline' }) };
+    yield { says: `${name(index)} claims inline`, to: withWorker(locked, index, mine) };
   }
   if (self.doing === 'spoiled' && row.status === 'pending') {
     const claimed = { ...state, row: moved(row, { status: 'processing' }) };
