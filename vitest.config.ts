@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-const folders = '{packages/*,apps/*,infra/local,demo}';
+const folders = '{packages/*,apps/*,infra/local,demo,models}';
 
 export default defineConfig({
   test: {

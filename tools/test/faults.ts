@@ -128,6 +128,18 @@ export const FAULTS: Readonly<Record<string, readonly Fault[]>> = {
       says: ['./src/none.ts', 'packages/kernel/package.json'],
     },
   ],
+  models: [
+    {
+      name: 'protocol that does not hold',
+      plants: [replace('models/src/delivery.ts', "= { key: 'of the send'", "= { key: 'of the attempt'")],
+      says: ['delivery', 'as designed', 'WRONG', 'a person receives it at most once'],
+    },
+    {
+      name: 'variant that does not fail any more',
+      plants: [replace('models/src/dispatch.ts', ", release: 'whatever the row is' }", ' }')],
+      says: ['dispatch', 'a lost confirm rolls the row back', 'WRONG', 'holds'],
+    },
+  ],
   versions: [
     {
       name: 'second version of a dependency',

@@ -25,6 +25,7 @@ export const CHECKS: readonly Check[] = [
     '--deny-warnings',
     '--report-unused-disable-directives',
   ]),
+  tool('models', 'the protocols hold in every interleaving, and their unsound variants do not', ['models/src/main.ts']),
   tool('types', 'one tsc over everything', ['tsc', '-p', '.', '--pretty', 'false']),
   tool('unused', 'knip: exports, files and dependencies that nobody uses', [
     'knip',

@@ -1,0 +1,6 @@
+import { CAMPAIGN } from './campaign.ts';
+import type { Case } from './cases.ts';
+import { DELIVERY } from './delivery.ts';
+import { DISPATCH } from './dispatch.ts';
+
+export const CASES: readonly Case[] = [...DISPATCH, ...DELIVERY, ...CAMPAIGN];

@@ -1,0 +1,109 @@
+import { TRANSITIONS as DELIVERY_MOVES } from '@dueline/deliveries';
+import { TRANSITIONS as ACTION_MOVES } from '@dueline/scheduled-actions';
+import { describe, expect, it } from 'vitest';
+import { campaign } from '../src/campaign.ts';
+import { isAsExpected } from '../src/cases.ts';
+import { check, type Protocol } from '../src/check.ts';
+import { delivery } from '../src/delivery.ts';
+import { dispatch } from '../src/dispatch.ts';
+import { CASES } from '../src/models.ts';
+
+const TIMEOUT = 60_000; // each takes a second or two alone
+
+describe('the protocols as designed', () => {
+  it.each(CASES.filter(({ breaks }) => breaks === undefined))(
+    '$protocol: every property holds in every interleaving',
+    { timeout: TIMEOUT },
+    ({ run }) => {
+      const { states, failure } = run();
+      expect(failure).toBeUndefined();
+      expect(states).toBeGreaterThan(10_000);
+    },
+  );
+});
+
+describe('the variants', () => {
+  it.each(CASES.filter(({ breaks }) => breaks !== undefined))(
+    '$protocol: when $variant, this is broken: $breaks',
+    { timeout: TIMEOUT },
+    (variant) => {
+      const result = variant.run();
+      expect(isAsExpected(variant, result)).toBe(true);
+      expect(result.failure?.trace.length).toBeGreaterThan(4);
+    },
+  );
+});
+
+/** Whether the protocol has a history that leads to such a state; a model that never gets there proves nothing about it. */
+const reaches = <State>(protocol: Protocol<State>, isThere: (state: State) => boolean): boolean =>
+  check({ ...protocol, always: { 'never there': (state) => !isThere(state) }, atRest: {} }).failure !== undefined;
+
+describe('the models reach what they speak of', () => {
+  it.each(['done', 'failed', 'cancelled'])(
+    'an action that is %s, and one that a person revived before',
+    (status) => {
+      expect(reaches(dispatch, ({ row }) => row.status === status && row.gen === 0)).toBe(true);
+      expect(reaches(dispatch, ({ row }) => row.status === status && row.gen === 1)).toBe(true);
+    },
+    TIMEOUT,
+  );
+
+  it.each(['accepted', 'refused', 'unknown', 'expired'])(
+    'a delivery that is %s',
+    (status) => {
+      expect(reaches(delivery, (state) => state.status === status)).toBe(true);
+    },
+    TIMEOUT,
+  );
+
+  it(
+    'a delivery that LINE accepted and its worker could not write down',
+    () => {
+      expect(reaches(delivery, ({ status, received }) => status === 'unknown' && received === 1)).toBe(true);
+    },
+    TIMEOUT,
+  );
+
+  it(
+    'a campaign that is sent, and one that is cancelled when a part of it was sent',
+    () => {
+      expect(reaches(campaign, (state) => state.campaign.status === 'sent')).toBe(true);
+      const isPart = (received: readonly number[]) => received.includes(0) && received.includes(1);
+      expect(reaches(campaign, (state) => state.campaign.status === 'cancel' && isPart(state.received))).toBe(true);
+    },
+    TIMEOUT,
+  );
+});
+
+/** Every change of status that the model makes, as `from>to`. */
+function movesOf<State>(protocol: Protocol<State>, statusOf: (state: State) => string): Set<string> {
+  const moves = new Set<string>();
+  const note = (before: State, after: State): true => {
+    if (statusOf(before) !== statusOf(after)) moves.add(`${statusOf(before)}>${statusOf(after)}`);
+    return true;
+  };
+  check({ ...protocol, everyStep: { 'every move is noted': note } });
+  return moves;
+}
+
+const movesIn = (table: Readonly<Record<string, readonly string[]>>): Set<string> =>
+  new Set(Object.entries(table).flatMap(([from, tos]) => tos.filter((to) => to !== from).map((to) => `${from}>${to}`)));
+
+describe('the models make the moves of the product', () => {
+  it('an action: all of them, and the inline profile makes two in one commit', { timeout: TIMEOUT }, () => {
+    const moves = movesOf(dispatch, ({ row }) => row.status);
+    expect(moves.delete('pending>done')).toBe(true);
+    expect(moves).toEqual(movesIn(ACTION_MOVES));
+  });
+
+  it('a delivery: all but those of people and of a worker that gives up', { timeout: TIMEOUT }, () => {
+    const notModelled = [
+      'planned>cancelled',
+      'sending>unknown',
+      'refused>planned',
+      'unknown>planned',
+      'expired>planned',
+    ];
+    expect(movesOf(delivery, ({ status }) => status).union(new Set(notModelled))).toEqual(movesIn(DELIVERY_MOVES));
+  });
+});
