@@ -52,6 +52,7 @@ export const withSender = (state: State, index: number, sender: Sender): State =
   senders: replaced(state.senders, index, sender),
 });
 export const less = (state: State, what: keyof typeof BOUNDS): State => ({ ...state, left: spend(state.left, what) });
+export const isAcceptance = (outcome: Outcome | null): boolean => outcome === 'accepted' || outcome === 'already';
 export const isInDoubt = (outcome: Outcome | null): boolean => outcome !== 'refused' && outcome !== 'throttled';
 
 /** LINE accepts a key once. It may refuse any request: whether a key is known is looked at last. */
@@ -89,9 +90,10 @@ function* answers(
   if (state.left.mishaps > 0) yield { says: `${says}; the answer is lost`, to: less(state, 'mishaps') };
 }
 
-/** The end of a day: what is in doubt ends as unknown, what is not as expired. */
+/** The end of a day: what is proven ends as accepted, what is in doubt as unknown, what is neither as expired. */
 export const dayOver = (state: State): Step<State> => {
-  const status = state.attempts.some(isInDoubt) ? 'unknown' : 'expired';
+  const doubt = state.attempts.some(isInDoubt) ? 'unknown' : 'expired';
+  const status = state.attempts.some(isAcceptance) ? 'accepted' : doubt;
   return { says: `the day is over: ${status}`, to: { ...state, status, fence: state.fence + 1 } };
 };
 

@@ -4,6 +4,7 @@ import {
   dayOver,
   faults,
   IDLE,
+  isAcceptance,
   isInDoubt,
   less,
   line,
@@ -55,7 +56,7 @@ function* begin(state: State, index: number, rules: Rules): Iterable<Step<State>
   }
 }
 
-/** The verdict: evidence on the attempt whoever owns the row; the row itself only under the fence. */
+/** The verdict: evidence on the attempt whoever owns the row; the row itself under the fence, or when it is proof and nobody owns it. */
 function* conclude(state: State, index: number, rules: Rules): Iterable<Step<State>> {
   const self = state.senders[index] ?? IDLE;
   if (self.doing === 'waits for LINE') {
@@ -72,18 +73,20 @@ function* conclude(state: State, index: number, rules: Rules): Iterable<Step<Sta
   } else if (self.doing === 'knows the answer' && self.answer !== null) {
     const evidence = { ...state, attempts: replaced(state.attempts, self.attempt, self.answer) };
     const isMine = state.status === 'sending' && state.fence === self.fence;
-    const status = verdict(self.answer, self.doubt, rules);
-    const to = isMine ? { ...evidence, status, fence: state.fence + 1 } : evidence;
+    const isLateProof = state.status === 'planned' && isAcceptance(self.answer);
+    const status = state.attempts.some(isAcceptance) ? 'accepted' : verdict(self.answer, self.doubt, rules);
+    const moves = isMine || isLateProof;
+    const to = moves ? { ...evidence, status, fence: state.fence + 1 } : evidence;
     const says = `${name(index)} writes "${self.answer}" on attempt ${self.attempt + 1}`;
     yield {
-      says: isMine ? `${says}: ${status}` : `${says}; the row is not its own any more`,
+      says: moves ? `${says}: ${status}` : `${says}; the row is not its own any more`,
       to: withSender(to, index, IDLE),
     };
   }
 }
 
 function verdict(answer: Outcome, doubt: boolean, rules: Rules): State['status'] {
-  if (answer === 'accepted' || answer === 'already') return 'accepted';
+  if (isAcceptance(answer)) return 'accepted';
   if (answer === 'refused') return doubt && rules.refusal !== 'final' ? 'planned' : 'refused';
   return answer === 'ambiguous' && rules.unanswered === 'refused' ? 'refused' : 'planned';
 }
@@ -118,6 +121,10 @@ const protocol = (rules: Rules): Protocol<State> => ({
       to.fence > from.fence || (to.fence === from.fence && to.status === from.status),
     'unknown only when in doubt': (from, to) =>
       to.status === from.status || to.status !== 'unknown' || from.attempts.some(isInDoubt),
+    'what is proven accepted never ends otherwise': (from, to) =>
+      to.status === from.status ||
+      ['planned', 'sending', 'accepted'].includes(to.status) ||
+      !from.attempts.some(isAcceptance),
     'what has ended stays': (from, to) => ['planned', 'sending'].includes(from.status) || to.status === from.status,
   },
   atRest: {

@@ -47,7 +47,7 @@ create index idx_delivery_sending on delivery (id) where status = 'sending';
 
 create trigger delivery_guard before update on delivery for each row
   when (old.status is distinct from new.status or old.fence is distinct from new.fence)
-  execute function guard_row('planned>sending', 'planned>planned', 'planned>expired', 'planned>cancelled', 'planned>unknown',
+  execute function guard_row('planned>sending', 'planned>planned', 'planned>accepted', 'planned>expired', 'planned>cancelled', 'planned>unknown',
                              'sending>accepted', 'sending>planned', 'sending>refused', 'sending>unknown',
                              'refused>planned', 'expired>planned', 'unknown>planned');
 -- A retry must be the identical request: LINE knows it by its key alone.

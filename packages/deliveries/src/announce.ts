@@ -1,6 +1,6 @@
 import type { TenantTicket } from '@dueline/contracts';
 import { type Db, sql, ticketRows } from '@dueline/db';
-import { isInDoubt, RETRY_KEY_HOURS } from './state.ts';
+import { isInDoubt, isProven, RETRY_KEY_HOURS } from './state.ts';
 
 type TicketRow = { id: string; fence: string; organization_id: string; line_oa_id: string };
 
@@ -54,12 +54,13 @@ export async function unpublishDeliveries(db: Db, tickets: readonly TenantTicket
 
 /**
  * planned -> expired for clean rows past `deliver_until`, planned -> unknown for ambiguous rows 23 hours after their first
- * attempt: nobody will be asked again, and which of the two it is, is never guessed. At most 500 rows a call.
+ * attempt, or accepted where an attempt tells so: nobody will be asked again, and what it is, is never guessed. At most 500
+ * rows a call.
  */
 export async function closeOverdueDeliveries(db: Db): Promise<number> {
   const { rowCount } = await db.execute(sql`
     with late as materialized (
-      select id, doubt.ambiguous
+      select id, doubt.ambiguous, ${isProven} as proven
         from delivery
        cross join lateral (
          select exists (select from delivery_attempt
@@ -71,9 +72,10 @@ export async function closeOverdueDeliveries(db: Db): Promise<number> {
          for no key update of delivery skip locked
     )
     update delivery
-       set status = case when late.ambiguous then 'unknown' else 'expired' end,
+       set status = case when late.proven then 'accepted' when late.ambiguous then 'unknown' else 'expired' end,
            fence = delivery.fence + 1,
-           reason_code = case when late.ambiguous then 'ambiguous' else 'too_late' end,
+           accepted_at = case when late.proven then app_now() end,
+           reason_code = case when late.proven then null when late.ambiguous then 'ambiguous' else 'too_late' end,
            updated_date = clock_timestamp()
       from late
      where delivery.id = late.id`);

@@ -1,6 +1,7 @@
 import { column, type Db, sql, translateError } from '@dueline/db';
 import { storableText } from '@dueline/kernel';
 import type { StartedDelivery } from './start.ts';
+import { isProven } from './state.ts';
 import { type AttemptOutcome, type NextStep, nextStep } from './verdict.ts';
 
 /** What LINE's answer, or its absence, told. */
@@ -27,7 +28,8 @@ type SettlementRow = Settlement & { readonly next: NextStep };
  * statement.
  *
  * @returns The ids of the deliveries that moved. Of a row that is not this owner's any more (its lease ran out and it was
- * taken back) only the attempt's outcome is written, which is evidence whoever owns the row.
+ * taken back) the attempt's outcome is written, which is evidence whoever owns the row: that LINE accepted the key ends the
+ * row as accepted if nobody owns it, and whoever owns it when that owner settles; anything less leaves it as it is.
  * @throws TransientError when the database was not ready: then nothing was written, or everything was and a repeat moves
  * nothing.
  */
@@ -46,15 +48,19 @@ export async function settleDeliveries(db: Db, settlements: readonly Settlement[
     with verdict as materialized (
       select * from unnest(
         ${col(({ started }) => started.id, 'bigint')}, ${col(({ started }) => started.fence, 'bigint')},
-        ${col(({ started }) => started.attemptNo, 'integer')}, ${col(({ next }) => next.to, 'text')},
+        ${col(({ started }) => started.attemptNo, 'integer')}, ${col(({ started }) => started.retryKey, 'text')},
+        ${col(({ next }) => next.to, 'text')},
         ${col(({ next }) => (next.to === 'planned' ? next.waitMs : 0), 'integer')},
         ${col(({ result }) => result.outcome, 'text')}, ${col(({ result }) => result.httpStatus, 'integer')},
         ${col(({ result }) => result.lineRequestId, 'text')}, ${col(({ result }) => result.acceptedRequestId, 'text')},
         ${col(({ result }) => (result.detail === undefined ? null : storableText(result.detail)), 'text')})
-        as verdict (id, fence, attempt_no, next_status, wait_ms, outcome, http_status, line_request_id, accepted_request_id, detail)
+        as verdict (id, fence, attempt_no, retry_key, next_status, wait_ms, outcome, http_status, line_request_id, accepted_request_id, detail)
     ), held as materialized (
-      select delivery.id from delivery join verdict on delivery.id = verdict.id and delivery.fence = verdict.fence
-       where delivery.status = 'sending'
+      select delivery.id,
+             case when ${isProven} then 'accepted' else verdict.next_status end as next_status
+        from delivery join verdict on delivery.id = verdict.id
+       where (delivery.status = 'sending' and delivery.fence = verdict.fence)
+          or (delivery.status = 'planned' and verdict.next_status = 'accepted' and delivery.retry_key::text = verdict.retry_key)
        order by delivery.id
          for no key update of delivery
     ), attempts as (
@@ -65,16 +71,16 @@ export async function settleDeliveries(db: Db, settlements: readonly Settlement[
        where attempt.delivery_id = verdict.id and attempt.attempt_no = verdict.attempt_no and attempt.outcome is null
     )
     update delivery
-       set status = verdict.next_status,
+       set status = held.next_status,
            fence = delivery.fence + 1,
            lease_until = null,
-           accepted_at = case when verdict.next_status = 'accepted' then app_now() end,
+           accepted_at = case when held.next_status = 'accepted' then app_now() end,
            line_request_id = coalesce(verdict.line_request_id, delivery.line_request_id),
            line_accepted_request_id = verdict.accepted_request_id,
            next_attempt_at = app_now() + make_interval(secs => verdict.wait_ms / 1000.0),
-           published_at = case when verdict.next_status = 'planned' then null else delivery.published_at end,
+           published_at = case when held.next_status = 'planned' then null else delivery.published_at end,
            announce_count = 0,
-           reason_code = case when verdict.next_status = 'accepted' then null else verdict.outcome end,
+           reason_code = case when held.next_status = 'accepted' then null else verdict.outcome end,
            updated_date = clock_timestamp()
       from verdict join held on held.id = verdict.id
      where delivery.id = verdict.id

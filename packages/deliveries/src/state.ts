@@ -13,7 +13,7 @@ export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
 /** Every allowed move; each bumps the fence. The guard trigger of the table refuses everything else; a test compares the two. */
 export const TRANSITIONS = {
-  planned: ['sending', 'planned', 'expired', 'cancelled', 'unknown'],
+  planned: ['sending', 'planned', 'accepted', 'expired', 'cancelled', 'unknown'],
   sending: ['accepted', 'planned', 'refused', 'unknown'],
   accepted: [],
   refused: ['planned'],
@@ -30,3 +30,7 @@ export const RETRY_KEY_HOURS = 23;
  * planned only when its owner had lost the row before the answer came, and repeating the key then tells that it was accepted.
  */
 export const isInDoubt = sql`(outcome is null or outcome in ('ambiguous', 'accepted', 'already'))`;
+
+/** Whether an attempt on record tells that LINE accepted the delivery's present key. */
+export const isProven = sql`exists (select from delivery_attempt as proof
+  where proof.delivery_id = delivery.id and proof.retry_key = delivery.retry_key and proof.outcome in ('accepted', 'already'))`;

@@ -64,6 +64,42 @@ test('an owner that lost its row writes the attempt only', async () => {
   expect(await stateOf(own.db, id)).toBe('planned 2 - refused');
 });
 
+test('an owner that lost its row and learns that LINE accepted it ends the row as accepted, while nobody owns it', async () => {
+  const { id } = await plan(own.db, tenant);
+  const zombie = await mustStart(own.db, tenant, id);
+  await endLeases();
+  await reapDeliveries(own.db);
+  expect(await settle(own.db, zombie, { outcome: 'accepted', lineRequestId: 'late' })).toBe(true);
+  expect(await stateOf(own.db, id)).toBe('accepted 3 - accepted');
+});
+
+test('while another owns the row, the late proof waits for it: an unclear answer of the other ends as accepted', async () => {
+  const { id } = await plan(own.db, tenant);
+  const zombie = await mustStart(own.db, tenant, id);
+  await endLeases();
+  await reapDeliveries(own.db);
+  await ageAttempts();
+  const second = await mustStart(own.db, tenant, id);
+  expect(await settle(own.db, zombie, { outcome: 'accepted' })).toBe(false);
+  expect(await settle(own.db, second, { outcome: 'ambiguous' })).toBe(true);
+  expect(await stateOf(own.db, id)).toBe('accepted 4 - accepted,ambiguous');
+});
+
+test('what is proven accepted never ends as unknown, even if nobody may ask again', async () => {
+  const { id } = await plan(own.db, tenant);
+  const zombie = await mustStart(own.db, tenant, id);
+  await endLeases();
+  await reapDeliveries(own.db);
+  await ageAttempts();
+  await mustStart(own.db, tenant, id);
+  await settle(own.db, zombie, { outcome: 'accepted' });
+  await endLeases();
+  await reapDeliveries(own.db);
+  await moveProductTime(own.db, 24 * HOUR);
+  expect(await closeOverdueDeliveries(own.db)).toBe(1);
+  expect(await stateOf(own.db, id)).toMatch(/^accepted /);
+});
+
 test('a reaped delivery is ambiguous, and a later refusal does not end it', async () => {
   const { id } = await plan(own.db, tenant);
   await mustStart(own.db, tenant, id);
@@ -80,22 +116,17 @@ test('a reaped delivery is ambiguous, and a later refusal does not end it', asyn
 });
 
 test.for(['accepted', 'already'] as const)(
-  'a delivery whose owner was %s after it had lost the row is never told refused or expired',
+  'a delivery whose late owner was %s while another owned it ends accepted, though the other was refused',
   async (outcome) => {
     const { id } = await plan(own.db, tenant);
     const zombie = await mustStart(own.db, tenant, id);
     await endLeases();
     await reapDeliveries(own.db);
-    expect(await settle(own.db, zombie, { outcome })).toBe(false);
-    await moveProductTime(own.db, 2 * HOUR);
-    await query('update delivery set deliver_until = app_now()');
-    expect(await closeOverdueDeliveries(own.db)).toBe(0);
+    await ageAttempts();
     const probe = await mustStart(own.db, tenant, id);
-    expect(probe.verdict).toBe('ambiguous');
+    expect(await settle(own.db, zombie, { outcome })).toBe(false);
     await settle(own.db, probe, { outcome: 'refused' });
-    await letWaitsPass(own.db);
-    await settle(own.db, await mustStart(own.db, tenant, id), { outcome: 'already' });
-    expect(await stateOf(own.db, id)).toMatch(/^accepted /);
+    expect(await stateOf(own.db, id)).toBe(`accepted 4 - ${outcome},refused`);
   },
 );
 
