@@ -15,5 +15,5 @@ export {
   type StartOptions,
   startCampaign,
 } from './start.ts';
-export { reaperMinutes, TRANSITIONS } from './state.ts';
+export { TRANSITIONS } from './state.ts';
 export { currentTick, type TickKey } from './tick.ts';

@@ -12,9 +12,6 @@ export const TRANSITIONS = {
   needs_attention: ['scheduled', 'cancel', 'sent'],
 } as const satisfies Record<CampaignStatus, readonly CampaignStatus[]>;
 
-/** Minutes without a heartbeat after which a campaign in `sending` is taken back. Source: the seeds. */
-export const reaperMinutes = 15;
-
 /** What every tick key begins with; the UTC minute follows. Source: the seeds. */
 export const campaignTickKeyPrefix = 'CAMPAIGN_SCHEDULE_TICK:';
 /** Seconds that a tick key lives, of the sixty of its minute. Source: the seeds. */
