@@ -12,7 +12,7 @@ export interface Narrator {
 }
 
 /** What the database says of the story. */
-export interface Ledger {
+interface Ledger {
   readonly decisions: readonly { decision: string; reason: string; count: number }[];
   readonly campaigns: readonly CampaignResult[];
 }

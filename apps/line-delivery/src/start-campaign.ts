@@ -9,6 +9,7 @@ import {
 import { type CampaignTicket, lineDeliveryChunk, type TenantTicket } from '@dueline/contracts';
 import { type Db, inTransaction, type Tx } from '@dueline/db';
 import { announceCampaignDeliveries, createChunkDeliveries, unpublishDeliveries } from '@dueline/deliveries';
+import { PermanentError } from '@dueline/kernel';
 import { type Broker, discarded, type Handler } from '@dueline/mq';
 import { publishTickets } from '@dueline/worker-app';
 
@@ -42,7 +43,8 @@ async function start(tx: Tx, ticket: CampaignTicket, claimedBy: string): Promise
   const campaign = await getCampaignAndValidate(tx, ticket);
   if (campaign === undefined) return undefined;
   const planned: TenantTicket[] = [];
-  const channelId = (await loadChannelIds(tx, [campaign.lineOaId])).get(campaign.lineOaId) ?? '';
+  const channelId = (await loadChannelIds(tx, [campaign.lineOaId])).get(campaign.lineOaId);
+  if (channelId === undefined) throw new PermanentError('the account of a campaign does not exist');
   const result = await startCampaign(tx, campaign, {
     claimedBy,
     planChunks: async (_tx, _campaign, chunks) => {

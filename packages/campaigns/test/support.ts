@@ -35,7 +35,7 @@ export async function claimOne(db: Db): Promise<CampaignTicket> {
 }
 
 /** A delivery per chunk, as the ledger's package would plan it. */
-export async function planChunks(tx: Tx, campaign: Campaign, chunks: readonly CampaignChunk[]): Promise<void> {
+async function planChunks(tx: Tx, campaign: Campaign, chunks: readonly CampaignChunk[]): Promise<void> {
   for (const { chunkNo, userIds } of chunks) {
     const endpoint = userIds === null ? 'broadcast' : 'multicast';
     await tx.execute(`
