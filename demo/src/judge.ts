@@ -1,6 +1,6 @@
 import type { ReceiptRow } from '@dueline/line-simulator';
 import { type PlannedReceipt, receiptKey } from './plan.ts';
-import type { ActTimes } from './play.ts';
+import type { CauseTimes } from './play.ts';
 
 /** What came of the story, as LINE's side saw it. */
 export interface Verdict {
@@ -14,13 +14,16 @@ export interface Verdict {
   readonly duplicates: number;
   /** Planned and not received. */
   readonly lost: number;
-  /** Received before their time: the act plus the delay. */
+  /** Received before their time: the act plus the delay, or the campaign's start. */
   readonly early: number;
   /** Received though not planned. */
   readonly unexpected: number;
   /** Reminders cancelled because their condition had turned false; planned is `cancelledPlanned`. */
   readonly cancelled: number;
   readonly cancelledPlanned: number;
+  /** Campaigns that ended as `sent`; planned are `campaignsPlanned`. */
+  readonly campaignsSent: number;
+  readonly campaignsPlanned: number;
   /** Breaches of LINE's contract that the simulator recorded. */
   readonly violations: number;
   /** LINE's acceptance minus execute_at of the delayed messages, in milliseconds. */
@@ -31,10 +34,12 @@ export interface Evidence {
   readonly planned: ReadonlyMap<string, PlannedReceipt>;
   readonly cancelledPlanned: number;
   readonly receipts: readonly ReceiptRow[];
-  readonly actTimes: ActTimes;
+  readonly causeTimes: CauseTimes;
   /** execute_at of delayed messages, in milliseconds since the epoch, by receipt key. */
   readonly executeAt: ReadonlyMap<string, number>;
   readonly cancelled: number;
+  readonly campaignsSent: number;
+  readonly campaignsPlanned: number;
   readonly violations: number;
 }
 
@@ -42,7 +47,7 @@ const keyOf = ({ channelId, user, lid }: ReceiptRow): string => receiptKey({ cha
 
 /** Compares what LINE delivered with what the story planned. Pure. */
 export function judge(evidence: Evidence): Verdict {
-  const { planned, receipts, cancelled, cancelledPlanned, violations } = evidence;
+  const { planned, receipts, cancelled, cancelledPlanned, campaignsSent, campaignsPlanned, violations } = evidence;
   const counts = new Map<string, number>();
   for (const receipt of receipts) counts.set(keyOf(receipt), (counts.get(keyOf(receipt)) ?? 0) + 1);
   const received = [...planned.keys()].filter((key) => counts.has(key)).length;
@@ -56,7 +61,8 @@ export function judge(evidence: Evidence): Verdict {
     early === 0 &&
     unexpected === 0 &&
     violations === 0 &&
-    cancelled === cancelledPlanned;
+    cancelled === cancelledPlanned &&
+    campaignsSent === campaignsPlanned;
   return {
     ...{
       ok,
@@ -68,6 +74,8 @@ export function judge(evidence: Evidence): Verdict {
       unexpected,
       cancelled,
       cancelledPlanned,
+      campaignsSent,
+      campaignsPlanned,
       violations,
     },
     latenessMs: lateness(evidence),
@@ -75,11 +83,11 @@ export function judge(evidence: Evidence): Verdict {
 }
 
 /** LINE stamps receipts in whole milliseconds, so the earliest honest stamp is the due instant cut to the millisecond. */
-function isEarly(receipt: ReceiptRow, { planned, actTimes }: Evidence): boolean {
+function isEarly(receipt: ReceiptRow, { planned, causeTimes }: Evidence): boolean {
   const plan = planned.get(keyOf(receipt));
   if (plan === undefined) return false;
-  const actAt = actTimes.get(plan.act)?.get(plan.channelId) ?? Number.POSITIVE_INFINITY;
-  return Date.parse(receipt.at) < Math.floor(actAt + plan.delaySeconds * 1_000);
+  const causedAt = causeTimes.get(plan.cause)?.get(plan.channelId) ?? Number.POSITIVE_INFINITY;
+  return Date.parse(receipt.at) < Math.floor(causedAt + plan.delaySeconds * 1_000);
 }
 
 function lateness({ receipts, executeAt }: Evidence): Verdict['latenessMs'] {

@@ -1,12 +1,14 @@
 import { parseArgs } from 'node:util';
+import { CAMPAIGN_STATUS } from '@dueline/contracts';
 import { judge, type Verdict } from './judge.ts';
 import { createNarrator, invitation, type Narrator } from './narrate.ts';
-import { readActions, readDecisions, watchReceipts } from './observe.ts';
+import { readActions, readCampaigns, readDecisions, watchReceipts } from './observe.ts';
 import { planStory } from './plan.ts';
 import { PLANTING, PLANTS, type Plant } from './plant.ts';
 import { play } from './play.ts';
 import { channels, seed } from './seed.ts';
 import { type Stack, startStack } from './stack/stack.ts';
+import { CAMPAIGNS } from './story.ts';
 
 const HELP = `usage: ./dueline demo [--once] [--json] [--plant ${PLANTS.join('|')}]
 
@@ -27,29 +29,32 @@ async function tellStory(
 ): Promise<{ verdict: Verdict; lastSeq: number }> {
   const { receipts: planned, cancelled: cancelledPlanned } = planStory();
   const cast = await seed(stack);
-  narrator.line('two organizations, 2,000 users and six rules are there; the story begins');
+  narrator.line('four organizations, 9,500 people, six rules and two campaigns are there; the story begins');
 
   const fault = plant === undefined ? undefined : PLANTING[plant];
   if (fault?.when === 'before') await fault.plant(stack);
   const watch = watchReceipts(stack.line, narrator.receipts);
   const planting = fault?.when === 'during' ? fault.plant(stack) : undefined;
-  const actTimes = await play({ database: stack.database, cast, tell: narrator.act });
+  const causeTimes = await play({ database: stack.database, cast, tell: narrator.cause });
   await planting;
   await watch.settled(planned, RECEIVE_TIMEOUT_MS);
   watch.stop();
 
   const { executeAt, cancelled } = await readActions(stack, cast);
+  const campaigns = await readCampaigns(stack);
   const violations = (await stack.line.violations()).length;
   const verdict = judge({
     planned,
     cancelledPlanned,
     receipts: watch.receipts,
-    actTimes,
+    causeTimes,
     executeAt,
     cancelled,
+    campaignsSent: campaigns.filter(({ status }) => status === CAMPAIGN_STATUS.sent).length,
+    campaignsPlanned: CAMPAIGNS.length,
     violations,
   });
-  narrator.result(verdict, await readDecisions(stack));
+  narrator.result(verdict, { decisions: await readDecisions(stack), campaigns });
   return { verdict, lastSeq: watch.receipts.at(-1)?.seq ?? 0 };
 }
 
@@ -57,7 +62,7 @@ async function run(options: Options): Promise<number> {
   const out = options.json ? process.stderr : process.stdout;
   const narrator = createNarrator((text) => out.write(text), { colours: out.isTTY === true });
   const interrupted = untilInterrupted();
-  narrator.line('starting PostgreSQL, RabbitMQ, Redis, the LINE simulator and four apps');
+  narrator.line('starting PostgreSQL, RabbitMQ, Redis, the LINE simulator and five apps');
   const starting = startStack({ env: process.env, channels, tell: narrator.line });
   const stack = await Promise.race([starting, interrupted]);
   if (stack === undefined) {

@@ -1,18 +1,25 @@
 import type { ReceiptRow } from '@dueline/line-simulator';
 import type { Verdict } from './judge.ts';
+import type { CampaignResult } from './observe.ts';
 import type { Stack } from './stack/stack.ts';
-import { ACCOUNTS, type Act } from './story.ts';
+import { ALL_ACCOUNTS, type Cause } from './story.ts';
 
 export interface Narrator {
   line(text: string): void;
   /** From now on nothing is told any more. */
   hush(): void;
-  act(act: Act): void;
+  cause(cause: Cause): void;
   receipts(receipts: readonly ReceiptRow[]): void;
-  result(verdict: Verdict, decisions: readonly { decision: string; reason: string; count: number }[]): void;
+  result(verdict: Verdict, ledger: Ledger): void;
 }
 
-const nameOf = new Map(ACCOUNTS.map(({ channelId, name }) => [channelId, name]));
+/** What the database says of the story. */
+interface Ledger {
+  readonly decisions: readonly { decision: string; reason: string; count: number }[];
+  readonly campaigns: readonly CampaignResult[];
+}
+
+const nameOf = new Map(ALL_ACCOUNTS.map(({ channelId, name }) => [channelId, name]));
 
 /** Tells the story to people, one line per happening, with the seconds since `begin` in front. */
 export function createNarrator(write: (text: string) => void, { colours }: { colours: boolean }): Narrator {
@@ -28,18 +35,22 @@ export function createNarrator(write: (text: string) => void, { colours }: { col
     hush: () => {
       hushed = true;
     },
-    act: ({ tell }) => line(paint(36, `· ${tell}`)),
+    cause: ({ tell }) => line(paint(36, `· ${tell}`)),
     receipts: (receipts) => {
       for (const [what, count] of countBy(receipts, (receipt) => `${receipt.lid ?? 'unmarked'} ${receipt.channelId}`)) {
         const [lid = '', channelId = ''] = what.split(' ');
         line(
-          `  ${paint(32, `LINE delivered ${String(count).padStart(3)} × ${lid.padEnd(13)}`)} ${nameOf.get(channelId) ?? channelId}`,
+          `  ${paint(32, `LINE delivered ${String(count).padStart(4)} × ${lid.padEnd(13)}`)} ${nameOf.get(channelId) ?? channelId}`,
         );
       }
     },
-    result: (verdict, decisions) => {
+    result: (verdict, { decisions, campaigns }) => {
       write('\n');
       for (const row of resultRows(verdict)) write(`  ${row}\n`);
+      for (const { name, status, requests, doneAfterMs } of campaigns)
+        write(
+          `  ${name.padEnd(11)} ${status} in ${requests} requests, the last one ${doneAfterMs} ms after its time\n`,
+        );
       write(`\n  What trigger_log says:\n`);
       for (const { decision, reason, count } of decisions)
         write(`    ${String(count).padStart(5)}  ${decision} (${reason})\n`);

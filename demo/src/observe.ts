@@ -90,3 +90,20 @@ export async function readDecisions({
   );
   return rows;
 }
+
+/** What the database says of a campaign: its state, and when LINE accepted its last request after its time, in milliseconds. */
+export interface CampaignResult {
+  readonly name: string;
+  readonly status: string;
+  readonly requests: number;
+  readonly doneAfterMs: number;
+}
+
+export async function readCampaigns({ database }: Pick<Stack, 'database'>): Promise<CampaignResult[]> {
+  const { rows } = await database.db.$client.query<CampaignResult>(
+    `select name, campaign.status, count(*)::int as requests,
+            round(extract(epoch from max(accepted_at) - start_date) * 1000)::int as "doneAfterMs"
+       from campaign join delivery on campaign_id = campaign.id group by campaign.id order by campaign.id`,
+  );
+  return rows;
+}

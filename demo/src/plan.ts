@@ -1,12 +1,20 @@
 import { nthUserId } from '@dueline/line-simulator';
-import { ACCOUNTS, type Account, type Act, CANCELLED_PER_ACCOUNT, EXPECTATIONS, type Users } from './story.ts';
+import {
+  ACCOUNTS,
+  type Account,
+  CAMPAIGNS,
+  CANCELLED_PER_ACCOUNT,
+  type Cause,
+  EXPECTATIONS,
+  type Users,
+} from './story.ts';
 
 /** One message that one person must receive exactly once. */
 export interface PlannedReceipt {
   readonly channelId: string;
   readonly userId: string;
   readonly lid: string;
-  readonly act: Act;
+  readonly cause: Cause;
   readonly delaySeconds: number;
 }
 
@@ -19,11 +27,24 @@ export const receiptKey = ({ channelId, userId, lid }: Pick<PlannedReceipt, 'cha
 
 /** What the story must lead to, computed from the story alone, before any row exists. */
 export function planStory(): { receipts: ReadonlyMap<string, PlannedReceipt>; cancelled: number } {
-  const receipts = ACCOUNTS.flatMap((account) =>
+  const ofActs: PlannedReceipt[] = ACCOUNTS.flatMap((account) =>
     EXPECTATIONS.flatMap(({ act, users, lid, delaySeconds }) =>
-      usersOf(account, users).map((userId) => ({ channelId: account.channelId, userId, lid, act, delaySeconds })),
+      usersOf(account, users).map((userId) => ({
+        channelId: account.channelId,
+        userId,
+        lid,
+        cause: act,
+        delaySeconds,
+      })),
     ),
   );
+  const ofCampaigns: PlannedReceipt[] = CAMPAIGNS.flatMap((campaign) => {
+    const { channelId, userCount } = campaign.account;
+    return usersOf(campaign.account, { first: 0, count: userCount }).map((userId) => ({
+      ...{ channelId, userId, lid: campaign.lid, cause: campaign, delaySeconds: 0 },
+    }));
+  });
+  const receipts = [...ofActs, ...ofCampaigns];
   return {
     receipts: new Map(receipts.map((receipt) => [receiptKey(receipt), receipt])),
     cancelled: ACCOUNTS.length * CANCELLED_PER_ACCOUNT,

@@ -1,26 +1,50 @@
+import { scheduleCampaign } from '@dueline/campaigns';
 import { sleep } from '@dueline/kernel';
 import { usersOf } from './plan.ts';
 import type { Cast } from './seed.ts';
 import type { Stack } from './stack/stack.ts';
-import { ACCOUNTS, ACTS, type Act } from './story.ts';
+import { ACCOUNTS, ACTS, type Act, CAMPAIGNS, type Cause, type StoryCampaign } from './story.ts';
 
-/** When each act began, by the database's clock, in milliseconds since the epoch, by channel id. */
-export type ActTimes = ReadonlyMap<Act, ReadonlyMap<string, number>>;
+/** When each act began or campaign starts, by the database's clock, in milliseconds since the epoch, by channel id. */
+export type CauseTimes = ReadonlyMap<Cause, ReadonlyMap<string, number>>;
 
-/** Plays the acts at their times: each is one plain UPDATE per account, as any service would write it. */
+/**
+ * Schedules the campaigns and plays the acts at their times: each is one plain UPDATE per account, as any service would write
+ * it.
+ */
 export async function play({
   database,
   cast,
   tell,
-}: Pick<Stack, 'database'> & { cast: Cast; tell: (act: Act) => void }): Promise<ActTimes> {
+}: Pick<Stack, 'database'> & { cast: Cast; tell: (cause: Cause) => void }): Promise<CauseTimes> {
   const begin = performance.now();
-  const times = new Map<Act, Map<string, number>>();
+  const times = new Map<Cause, Map<string, number>>();
+  for (const campaign of CAMPAIGNS) {
+    tell(campaign);
+    times.set(campaign, new Map([[campaign.account.channelId, await schedule(database, cast, campaign)]]));
+  }
   for (const act of ACTS) {
     await sleep(Math.max(0, act.atMs - (performance.now() - begin)));
     tell(act);
     times.set(act, await perform(database, cast, act));
   }
   return times;
+}
+
+/** When it starts, in milliseconds since the epoch. */
+async function schedule(database: Stack['database'], cast: Cast, story: StoryCampaign): Promise<number> {
+  const tenant = cast.tenants.get(story.account.channelId);
+  const campaign = cast.campaigns.get(story);
+  if (tenant === undefined || campaign === undefined) throw new Error(`${story.account.name} was not seeded`);
+  const { rows } = await database.db.$client.query<{ at: string }>(
+    'select extract(epoch from clock_timestamp()) * 1000 as at',
+  );
+  const startMs = Math.ceil(Number(rows[0]?.at)) + story.startSeconds * 1_000;
+  const startDate = new Date(startMs).toISOString();
+  const confirmedCount = story.account.userCount;
+  if ((await scheduleCampaign(database.db, tenant, { campaign, startDate, confirmedCount })) === undefined)
+    throw new Error(`the campaign of ${story.account.name} was not a draft`);
+  return startMs;
 }
 
 async function perform(database: Stack['database'], cast: Cast, act: Act): Promise<Map<string, number>> {

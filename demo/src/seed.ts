@@ -1,15 +1,17 @@
 import { createLineOa, createOrganization } from '@dueline/accounts';
-import type { Tenant } from '@dueline/contracts';
+import { createCampaign } from '@dueline/campaigns';
+import { CAST_TYPE, type Tenant, type Ticket } from '@dueline/contracts';
 import type { ChannelConfig } from '@dueline/line-simulator';
+import { addAudienceMembers, createAudience } from '@dueline/recipients';
 import { createRule } from '@dueline/trigger-rules';
 import { usersOf } from './plan.ts';
 import type { Stack } from './stack/stack.ts';
-import { ACCOUNTS, type Account, RULES } from './story.ts';
+import { ACCOUNTS, type Account, ALL_ACCOUNTS, CAMPAIGNS, RULES, type StoryCampaign } from './story.ts';
 
 export const tokenOf = ({ channelId }: Account): string => `demo-token-${channelId}`;
 
 /** The accounts as LINE knows them. */
-export const channels: readonly ChannelConfig[] = ACCOUNTS.map((account) => ({
+export const channels: readonly ChannelConfig[] = ALL_ACCOUNTS.map((account) => ({
   channelId: account.channelId,
   channelAccessToken: tokenOf(account),
   name: account.name,
@@ -22,15 +24,18 @@ export interface Cast {
   readonly tenants: ReadonlyMap<string, Tenant>;
   /** The message's mark by rule id. */
   readonly lidOfRule: ReadonlyMap<string, string>;
+  /** Drafts. */
+  readonly campaigns: ReadonlyMap<StoryCampaign, Ticket>;
 }
 
-/** Organizations, accounts, users and rules, as their owners would have created them. */
+/** Organizations, accounts, users, rules and drafts of campaigns, as their owners would have created them. */
 export async function seed(stack: Pick<Stack, 'database' | 'secretsKey'>): Promise<Cast> {
   const tenants = new Map<string, Tenant>();
   const lidOfRule = new Map<string, string>();
   for (const account of ACCOUNTS) {
     const tenant = await seedAccount(stack, account);
     tenants.set(account.channelId, tenant);
+    await seedUsers(stack, tenant, account);
     for (const rule of RULES) {
       const [message] = rule.actionConfig.messages;
       const lid = /\[\[lid:(.+)\]\]/.exec(message?.text ?? '')?.[1];
@@ -38,7 +43,27 @@ export async function seed(stack: Pick<Stack, 'database' | 'secretsKey'>): Promi
       lidOfRule.set(await createRule(stack.database.db, tenant, rule), lid);
     }
   }
-  return { tenants, lidOfRule };
+  const campaigns = new Map<StoryCampaign, Ticket>();
+  for (const campaign of CAMPAIGNS) {
+    const tenant = await seedAccount(stack, campaign.account);
+    tenants.set(campaign.account.channelId, tenant);
+    campaigns.set(campaign, await seedCampaign(stack, tenant, campaign));
+  }
+  return { tenants, lidOfRule, campaigns };
+}
+
+async function seedCampaign(
+  stack: Pick<Stack, 'database'>,
+  tenant: Tenant,
+  { account, castType, lid, text }: StoryCampaign,
+): Promise<Ticket> {
+  const { db } = stack.database;
+  const common = { name: lid, messages: [{ type: 'text' as const, text }] };
+  if (castType === CAST_TYPE.broadcast) return createCampaign(db, tenant, { ...common, castType }); // LINE knows its friends
+  const userIds = await seedUsers(stack, tenant, account);
+  const audienceId = await createAudience(db, tenant, { name: 'everybody' });
+  await addAudienceMembers(db, tenant, { audienceId, userIds });
+  return createCampaign(db, tenant, { ...common, castType, audienceId });
 }
 
 async function seedAccount(
@@ -51,7 +76,7 @@ async function seedAccount(
     defaultTimezone: account.timezone,
   });
   const { channelId, name, timezone } = account;
-  const tenant = await createLineOa(db, {
+  return createLineOa(db, {
     organizationId,
     channelId,
     name,
@@ -59,10 +84,14 @@ async function seedAccount(
     channelAccessToken: tokenOf(account),
     secretsKey,
   });
-  await db.$client.query(
+}
+
+async function seedUsers({ database }: Pick<Stack, 'database'>, tenant: Tenant, account: Account): Promise<string[]> {
+  const userIds = usersOf(account, { first: 0, count: account.userCount });
+  await database.db.$client.query(
     `insert into line_user (organization_id, line_oa_id, user_id, display_name)
      select $1, $2, user_id, 'User ' || number from unnest($3::text[]) with ordinality as users (user_id, number)`,
-    [tenant.organizationId, tenant.lineOaId, usersOf(account, { first: 0, count: account.userCount })],
+    [tenant.organizationId, tenant.lineOaId, userIds],
   );
-  return tenant;
+  return userIds;
 }

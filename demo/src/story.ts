@@ -1,3 +1,4 @@
+import { CAST_TYPE, type CastType } from '@dueline/contracts';
 import type { RuleDraft } from '@dueline/trigger-rules';
 
 /** Users of an account by their number, from `first` on. */
@@ -53,6 +54,20 @@ export const ACCOUNTS: readonly Account[] = [
     userCount: 1_000,
   },
 ];
+
+/** One message to all friends of an account of its own, or to an audience of all its users. */
+export interface StoryCampaign {
+  readonly account: Account;
+  readonly castType: CastType;
+  /** Its time, in seconds after the story begins. */
+  readonly startSeconds: number;
+  readonly lid: string;
+  readonly text: string;
+  readonly tell: string;
+}
+
+/** What messages follow from. */
+export type Cause = Act | StoryCampaign;
 
 const message = (text: string, lid: string) => ({ type: 'text' as const, text: `${text} [[lid:${lid}]]` });
 const DELAY_SECONDS = 2;
@@ -126,3 +141,41 @@ export const EXPECTATIONS: readonly Expectation[] = [
 
 /** Reminders that must be cancelled when they come due, per account. */
 export const CANCELLED_PER_ACCOUNT = cartsPaid.users.count;
+
+const CAMPAIGN_START_SECONDS = 3;
+
+export const CAMPAIGNS: readonly StoryCampaign[] = [
+  {
+    account: {
+      organization: '大阪たこ焼き',
+      name: '大阪たこ焼き 本店',
+      channelId: '2000000003',
+      timezone: 'Asia/Tokyo',
+      userPrefix: 'c3',
+      userCount: 5_000,
+    },
+    castType: CAST_TYPE.broadcast,
+    startSeconds: CAMPAIGN_START_SECONDS,
+    lid: 'broadcast',
+    text: 'The new season begins today 🐙 [[lid:broadcast]]',
+    tell: `a broadcast to 5,000 friends is scheduled for ${CAMPAIGN_START_SECONDS} seconds from now`,
+  },
+  {
+    account: {
+      organization: 'ตลาดเชียงใหม่',
+      name: 'Chiang Mai Market',
+      channelId: '2000000004',
+      timezone: 'Asia/Bangkok',
+      userPrefix: 'd4',
+      userCount: 2_500,
+    },
+    castType: CAST_TYPE.multicast,
+    startSeconds: CAMPAIGN_START_SECONDS,
+    lid: 'multicast',
+    text: 'For those who love mangoes 🥭 [[lid:multicast]]',
+    tell: `a multicast to an audience of 2,500 is scheduled for ${CAMPAIGN_START_SECONDS} seconds from now`,
+  },
+];
+
+/** Every account, as LINE knows them. */
+export const ALL_ACCOUNTS: readonly Account[] = [...ACCOUNTS, ...CAMPAIGNS.map(({ account }) => account)];

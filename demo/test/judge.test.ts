@@ -10,7 +10,7 @@ const plan = (userId: string, delaySeconds: number): PlannedReceipt => ({
   channelId: 'c',
   userId,
   lid: 'l',
-  act,
+  cause: act,
   delaySeconds,
 });
 const now = plan('U1', 0);
@@ -35,9 +35,11 @@ const evidence = (receipts: ReceiptRow[], parts: Partial<Evidence> = {}): Eviden
   planned: new Map([now, later].map((planned) => [receiptKey(planned), planned])),
   cancelledPlanned: 1,
   receipts,
-  actTimes: new Map([[act, new Map([['c', T0]])]]),
+  causeTimes: new Map([[act, new Map([['c', T0]])]]),
   executeAt: new Map([[receiptKey(later), T0 + 2_000.4]]),
   cancelled: 1,
+  campaignsSent: 2,
+  campaignsPlanned: 2,
   violations: 0,
   ...parts,
 });
@@ -60,15 +62,19 @@ test.for([
   ['a receipt that nobody planned', [...good(), receipt('U3', 5)], {}, { unexpected: 1 }],
   ['another message to a planned person', [...good(), receipt('U1', 5, 'other')], {}, { unexpected: 1 }],
   ['a reminder that was not cancelled', good(), { cancelled: 0 }, { cancelled: 0 }],
+  ['a campaign that did not end as sent', good(), { campaignsSent: 1 }, { campaignsSent: 1 }],
   ['a breach of the contract', good(), { violations: 1 }, { violations: 1 }],
 ] as const)('%s is not ok', ([, receipts, parts, expected]) => {
   expect(judge(evidence([...receipts], parts))).toMatchObject({ ok: false, ...expected });
 });
 
-test('the story plans at least 200 messages at once, 200 later and 50 cancelled, each for one person once', () => {
+test('the story plans a broadcast to 5,000, a multicast to 2,500, at least 200 messages at once, 200 later and 50 cancelled, each for one person once', () => {
   const { receipts, cancelled } = planStory();
-  const planned = [...receipts.values()];
+  const campaigns = [...receipts.values()].filter(({ cause }) => 'castType' in cause);
+  const planned = [...receipts.values()].filter(({ cause }) => !('castType' in cause));
 
+  expect(campaigns.filter(({ lid }) => lid === 'broadcast')).toHaveLength(5_000);
+  expect(campaigns.filter(({ lid }) => lid === 'multicast')).toHaveLength(2_500);
   expect(planned.filter(({ delaySeconds }) => delaySeconds === 0).length).toBeGreaterThanOrEqual(200);
   expect(planned.filter(({ delaySeconds }) => delaySeconds > 0).length).toBeGreaterThanOrEqual(200);
   expect(cancelled).toBeGreaterThanOrEqual(50);

@@ -17,6 +17,8 @@ test.for([
   ['trigger-worker', 'CLAIM_LEASE_SECONDS'],
   ['cron-scheduler', 'CLAIM_LEASE_SECONDS'],
   ['cron-scheduler', 'REAP_INTERVAL_SECONDS'],
+  ['cron-scheduler', 'CAMPAIGN_TICK_INTERVAL_SECONDS'],
+  ['campaign-dispatcher', 'CAMPAIGN_STALE_SECONDS'],
   ['line-delivery', 'SETTLE_MARGIN_SECONDS'],
   ['line-delivery', 'LEASE_MARGIN_SECONDS'],
 ] as const)('production refuses a short %s %s', async ([app, variable]) => {

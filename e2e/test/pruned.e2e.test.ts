@@ -4,7 +4,14 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ROOT, run } from './support.ts';
 
-const APPS = ['pg-listener', 'trigger-worker', 'cron-scheduler', 'line-delivery', 'ops'] as const;
+const APPS = [
+  'pg-listener',
+  'trigger-worker',
+  'cron-scheduler',
+  'campaign-dispatcher',
+  'line-delivery',
+  'ops',
+] as const;
 const bin = (name: string) => join(ROOT, 'node_modules/.bin', name);
 
 let folder: string;

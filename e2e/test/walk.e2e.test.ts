@@ -1,7 +1,9 @@
 import { createLineOa, createOrganization } from '@dueline/accounts';
+import { createCampaign, scheduleCampaign } from '@dueline/campaigns';
 import { type Stack, startStack } from '@dueline/demo';
 import { sleep } from '@dueline/kernel';
 import { nthUserId } from '@dueline/line-simulator';
+import { addAudienceMembers, createAudience } from '@dueline/recipients';
 import { createRule } from '@dueline/trigger-rules';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Span, startCollector } from './collector.ts';
@@ -138,6 +140,27 @@ test('a message to somebody who does not follow is not sent, and the history say
   ]);
   expect(rows).toEqual(Array(2).fill({ decision: 'suppressed', reason_code: 'user_not_following' }));
   expect(await receiptsOf([20], 0)).toEqual([]);
+});
+
+test('a campaign whose dispatcher dies and whose sender is away at its time is sent when they are back, to each once', async () => {
+  const { db } = stack.database;
+  const numbers = Array.from({ length: 10 }, (_, at) => 40 + at);
+  const audienceId = await createAudience(db, tenant, { name: 'e2e' });
+  await addAudienceMembers(db, tenant, { audienceId, userIds: numbers.map((n) => nthUserId('e2', n)) });
+  const messages = [{ type: 'text' as const, text: '春 [[lid:spring]]' }];
+  const campaign = await createCampaign(db, tenant, { name: 'spring', castType: 'multicast', audienceId, messages });
+  const statusOf = async () =>
+    (await db.$client.query('select status from campaign where id = $1', [campaign.id])).rows[0].status;
+  await stack.apps.get('line-delivery')?.stop();
+
+  await scheduleCampaign(db, tenant, { campaign, startDate: new Date().toISOString() });
+  await expect.poll(statusOf, { timeout: 10_000 }).toBe('sending');
+  stack.apps.get('campaign-dispatcher')?.child.kill('SIGKILL');
+  await stack.restart('line-delivery');
+  await stack.restart('campaign-dispatcher');
+
+  expect(await receiptsOf(numbers, 10)).toEqual(Array(10).fill('spring'));
+  await expect.poll(statusOf, { timeout: 10_000 }).toBe('sent');
 });
 
 test('every delivery ended accepted with the request id that LINE gave it', async () => {

@@ -37,6 +37,12 @@ function queueSection(root: string, queue: (typeof contracts.QUEUES)[number]): s
   const text = exported === undefined ? '' : docstringOf(readFileSync(join(root, MESSAGES), 'utf8'), exported);
   if (text === '')
     throw new Error(`${MESSAGES} says nothing above the queue ${queue.name}: who sends to whom, and what`);
+  if (queue.tick !== undefined)
+    return [
+      `## ${queue.name}`,
+      text,
+      `Exchange \`${queue.exchange}\`. A tick: a zero-byte message without an envelope; the newest replaces the one that waits.`,
+    ];
   return [
     `## ${queue.name}`,
     text,

@@ -1,4 +1,4 @@
-import { actionExecute } from '@dueline/contracts';
+import { actionExecute, lineDeliveryChunk } from '@dueline/contracts';
 import type { Db } from '@dueline/db';
 import { announceDeliveries, unpublishDeliveries } from '@dueline/deliveries';
 import type { Broker } from '@dueline/mq';
@@ -6,7 +6,10 @@ import { publishTickets } from '@dueline/worker-app';
 
 const BATCH = 500;
 
-/** Publishes tickets for deliveries that are due and unannounced: retries, and those whose first ticket was lost. */
+/**
+ * Publishes tickets for deliveries that are due and unannounced: retries, and those whose first ticket was lost. Chunks of
+ * campaigns have a queue of their own.
+ */
 export const announceDueDeliveries =
   ({
     db,
@@ -20,7 +23,18 @@ export const announceDueDeliveries =
   async (): Promise<void> => {
     while (broker.state() === 'ready') {
       const tickets = await announceDeliveries(db, { limit: BATCH, againAfterSeconds });
-      const failed = await publishTickets(broker, actionExecute, tickets);
+      const failed = [
+        ...(await publishTickets(
+          broker,
+          actionExecute,
+          tickets.filter(({ isChunk }) => !isChunk),
+        )),
+        ...(await publishTickets(
+          broker,
+          lineDeliveryChunk,
+          tickets.filter(({ isChunk }) => isChunk),
+        )),
+      ];
       await unpublishDeliveries(db, failed);
       if (tickets.length < BATCH || failed.length > 0) return;
     }

@@ -1,4 +1,4 @@
-import { parseConfig, seconds } from '@dueline/runtime';
+import { parseConfig, seconds, variable } from '@dueline/runtime';
 import { batchSize } from '@dueline/scheduled-actions';
 import { claimLeaseSeconds, reapIntervalSeconds, workerConfig } from '@dueline/worker-app';
 import { z } from 'zod';
@@ -27,6 +27,13 @@ export const configSchema = workerConfig.extend({
   CLAIM_BATCH: z.coerce.number().int().min(1).max(batchSize).default(batchSize).describe('Actions per claim.'),
   CLAIM_LEASE_SECONDS: claimLeaseSeconds,
   REAP_INTERVAL_SECONDS: reapIntervalSeconds,
+  REDIS_URL: z
+    .url({ protocol: /^rediss?$/ })
+    .describe('Redis, which lets one replica publish each campaign tick; without it every replica does, harmlessly.'),
+  CAMPAIGN_TICK_INTERVAL_SECONDS: variable(z.coerce.number().int().min(1).max(60).default(60), {
+    description: 'Whole seconds between two campaign ticks.',
+    productionMinimum: 60,
+  }),
   DELIVERY_ANNOUNCE_INTERVAL_SECONDS: seconds({
     default: 1,
     productionMinimum: 0.2,

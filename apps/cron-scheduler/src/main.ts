@@ -6,12 +6,18 @@ import { announceDueActions } from './announce-due-actions.ts';
 import { announceDueDeliveries } from './announce-due-deliveries.ts';
 import { loadConfig } from './config.ts';
 import { recoverRows } from './recover.ts';
+import { tickCampaigns } from './tick-campaigns.ts';
+import { createTickKey } from './tick-key.ts';
 
 const PARTITION_INTERVAL_MS = 600_000;
+/** Looks at the clock within one campaign tick, at least: how late a tick can be, and how soon a failed one is repeated. */
+const LOOKS_PER_TICK = 4;
+const TICK_LOOK_MS = 1_000;
 const config = configOrExit(loadConfig, process.env);
 
 await runWorker('cron-scheduler', config, async (worker) => {
   startSweeps(worker);
+  startTicking(worker);
   if (config.QUEUE_PROFILE) startAnnouncing(worker);
 });
 
@@ -45,6 +51,25 @@ function startSweeps({ db, broker, log, metrics, onStop }: Worker): void {
   onStop('sweeps', async () => {
     await Promise.all(sweeps.map((sweep) => sweep.stop()));
   });
+}
+
+/** The campaign clock. */
+function startTicking({ db, broker, log, metrics, onStop }: Worker): void {
+  const ticks = metrics.counter({
+    name: 'dueline_campaign_ticks_total',
+    help: 'Campaign ticks of this replica, by what became of them.',
+    labels: ['result'],
+  });
+  const intervalSeconds = config.CAMPAIGN_TICK_INTERVAL_SECONDS;
+  const { firstOf, close } = createTickKey({ url: config.REDIS_URL, log });
+  onStop('tick key', async () => close());
+  const clock = every({
+    name: 'campaign tick',
+    log,
+    intervalMs: Math.min(TICK_LOOK_MS, (intervalSeconds * 1_000) / LOOKS_PER_TICK),
+    run: tickCampaigns({ db, broker, firstOf, intervalSeconds, onTick: (result) => ticks.inc({ result }) }),
+  });
+  onStop('campaign tick', () => clock.stop());
 }
 
 /** The queue profile: claims what is due, at the millisecond, and announces it. */

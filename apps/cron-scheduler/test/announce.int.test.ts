@@ -1,4 +1,4 @@
-import { actionExecute, scheduledActionFire } from '@dueline/contracts';
+import { actionExecute, lineDeliveryChunk, scheduledActionFire } from '@dueline/contracts';
 import type { Db } from '@dueline/db';
 import { testDb } from '@dueline/db/testing';
 import { type Broker, connectBroker, DONE } from '@dueline/mq';
@@ -119,6 +119,24 @@ test('a delivery whose ticket was lost is announced, once per wait, and its queu
   expect(await ticketsOn(broker, actionExecute)).toHaveLength(620);
   const { rows } = await db.$client.query('select fence, announce_count from delivery group by 1, 2');
   expect(rows).toEqual([{ fence: '0', announce_count: 1 }]);
+});
+
+test('chunks of campaigns are announced on their own queue', async () => {
+  await using database = await testDb();
+  const { db } = database;
+  const broker = await connect();
+  await insertDeliveries(db, 2);
+  await db.$client.query(
+    `with campaign as (insert into campaign (organization_id, line_oa_id, name, cast_type) select organization_id, id, 'test', 'broadcast' from line_oa
+       returning organization_id, line_oa_id, id)
+     insert into delivery (organization_id, line_oa_id, kind, logical_id, endpoint, campaign_id, chunk_no, retry_key, body, body_sha256, deliver_until)
+     select organization_id, line_oa_id, 'campaign', id, 'broadcast', id, 0, gen_random_uuid(), '', '', app_now() + interval '1 hour' from campaign`,
+  );
+
+  await announceDueDeliveries({ db, broker, againAfterSeconds: 60 })();
+
+  expect(await ticketsOn(broker, actionExecute)).toEqual(['1', '2']);
+  expect(await ticketsOn(broker, lineDeliveryChunk)).toEqual(['3']);
 });
 
 test('rows of dead workers come back, and the report says how many', async () => {

@@ -1,5 +1,5 @@
 import { parseConfig, seconds } from '@dueline/runtime';
-import { workerConfig } from '@dueline/worker-app';
+import { campaignStaleSeconds, workerConfig } from '@dueline/worker-app';
 import { z } from 'zod';
 
 const KEY_BYTES = 32;
@@ -36,6 +36,12 @@ export const configSchema = workerConfig.extend({
     default: 60,
     productionMinimum: 60,
     description: 'Seconds beyond the deadline that a delivery belongs to the process that sends it.',
+  }),
+  CAMPAIGN_STALE_SECONDS: campaignStaleSeconds,
+  CAMPAIGN_CLOSE_INTERVAL_SECONDS: seconds({
+    default: 30,
+    productionMinimum: 5,
+    description: 'Seconds between two looks for campaigns that are finished and not closed.',
   }),
 });
 

@@ -15,7 +15,7 @@ import type { InHand } from './in-hand.ts';
 
 export interface ExecuteDeps {
   readonly db: Db;
-  readonly line: Pick<LineClient, 'push'>;
+  readonly line: Pick<LineClient, StartedDelivery['endpoint']>;
   readonly start: Start;
   readonly inHand: InHand;
   readonly log: Log;
@@ -23,11 +23,12 @@ export interface ExecuteDeps {
   readonly channelAccessToken: (lineOaId: string) => Promise<string>;
   /** Writes what an attempt proved; false when the row was not ours any more. */
   readonly settle: (settlement: Settlement) => Promise<boolean>;
-  readonly onSettled: (outcome: AttemptResult['outcome'], started: StartedDelivery) => void;
+  /** Told after the verdict was written, before the slot is given back. Never rejects. */
+  readonly onSettled: (outcome: AttemptResult['outcome'], started: StartedDelivery) => void | Promise<void>;
 }
 
 /**
- * Consumer of action_execute: starts each delivery (owned, attempt written ahead), acks, and sends in the background within
+ * Consumer of action_execute and line_delivery_chunk: starts each delivery (owned, attempt written ahead), acks, and sends in the background within
  * the slots there are. What LINE answered is written under the fence. A repeated or stale ticket starts nothing.
  */
 export const executeActions =
@@ -71,7 +72,7 @@ async function sendAndSettle(deps: ExecuteDeps, delivery: StartedDelivery): Prom
   const fields = { deliveryId: delivery.id, lineOaId: delivery.lineOaId, attempt: delivery.attemptNo };
   try {
     const result = await withSpan(
-      'LINE push',
+      `LINE ${delivery.endpoint}`,
       { parent: delivery.traceparent ?? undefined, kind: 'client' },
       async (span) => {
         const answer = await send(deps, delivery);
@@ -83,7 +84,7 @@ async function sendAndSettle(deps: ExecuteDeps, delivery: StartedDelivery): Prom
     const mine = await deps.settle({ started: delivery, result });
     if (!mine)
       deps.log.warn({ ...fields, outcome: result.outcome }, 'the lease was over before the answer was written');
-    deps.onSettled(result.outcome, delivery);
+    await deps.onSettled(result.outcome, delivery);
   } catch (error) {
     deps.log.error({ ...fields, err: error }, 'an attempt could not be recorded; it is settled after its lease');
   } finally {
@@ -91,7 +92,10 @@ async function sendAndSettle(deps: ExecuteDeps, delivery: StartedDelivery): Prom
   }
 }
 
-async function send(deps: ExecuteDeps, { lineOaId, retryKey, body, intact }: StartedDelivery): Promise<AttemptResult> {
+async function send(
+  deps: ExecuteDeps,
+  { lineOaId, endpoint, retryKey, body, intact }: StartedDelivery,
+): Promise<AttemptResult> {
   if (!intact)
     return { outcome: 'refused', detail: 'the stored body is not the one that was decided; it was not sent' };
   let channelAccessToken: string;
@@ -100,7 +104,7 @@ async function send(deps: ExecuteDeps, { lineOaId, retryKey, body, intact }: Sta
   } catch (error) {
     return { outcome: 'auth', detail: errorText(error) }; // nothing was sent
   }
-  return resultOf(await deps.line.push({ channelAccessToken, retryKey, body }));
+  return resultOf(await deps.line[endpoint]({ channelAccessToken, retryKey, body }));
 }
 
 function resultOf(answer: LineOutcome): AttemptResult {

@@ -1,22 +1,34 @@
 import { getChannelAccessToken } from '@dueline/accounts';
-import { actionExecute } from '@dueline/contracts';
+import { closeCampaigns } from '@dueline/campaigns';
+import {
+  actionExecute,
+  lineBroadcastRichMessage,
+  lineDeliveryChunk,
+  lineMulticastRichMessage,
+} from '@dueline/contracts';
 import { reapEarlierBoots, type Settlement, settleDeliveries } from '@dueline/deliveries';
 import { createLineClient } from '@dueline/line-client';
 import { configOrExit, every } from '@dueline/runtime';
-import { runWorker } from '@dueline/worker-app';
+import { runWorker, type Worker } from '@dueline/worker-app';
+import { afterChunk } from './after-chunk.ts';
 import { loadConfig } from './config.ts';
 import { executeActions } from './execute-action.ts';
 import { gather } from './gather.ts';
 import { createInHand } from './in-hand.ts';
+import { startCampaigns } from './start-campaign.ts';
 import { cached } from './token-cache.ts';
 
 const PREFETCH = 20;
+/** A freeze holds its people in memory, page by page, and takes seconds for a million. */
+const CAMPAIGNS_AT_ONCE = 2;
+const FREEZE_TIMEOUT_MS = 300_000;
 const SETTLE_BATCH = 200;
 const TOKEN_TTL_MS = 60_000;
 const EARLIER_BOOTS_EVERY_MS = 1_000;
 const config = configOrExit(loadConfig, process.env);
 
-await runWorker('line-delivery', config, async ({ db, broker, log, metrics, claimedBy, onStop }) => {
+await runWorker('line-delivery', config, async (worker) => {
+  const { db, broker, log, metrics, claimedBy, onStop } = worker;
   const attempts = metrics.counter({
     name: 'dueline_line_attempts_total',
     help: 'Requests to LINE, by what they proved.',
@@ -46,26 +58,51 @@ await runWorker('line-delivery', config, async ({ db, broker, log, metrics, clai
     return settlements.map(({ started }) => moved.has(started.id));
   }, SETTLE_BATCH);
 
-  const consumer = broker.consume(
-    actionExecute,
-    executeActions({
-      db,
-      line,
-      inHand,
-      log,
-      settle,
-      start: {
-        claimedBy,
-        leaseSeconds: config.ATTEMPT_DEADLINE_SECONDS + config.LEASE_MARGIN_SECONDS,
-        settleSeconds: config.ATTEMPT_DEADLINE_SECONDS + config.SETTLE_MARGIN_SECONDS,
-      },
-      channelAccessToken: cached(
-        (lineOaId) => getChannelAccessToken(db, { lineOaId, secretsKey: config.SECRETS_KEY }),
-        TOKEN_TTL_MS,
-      ),
-      onSettled: (outcome) => attempts.inc({ outcome }),
-    }),
-    { concurrency: PREFETCH },
+  const chunkSettled = afterChunk({ db, log, staleSeconds: config.CAMPAIGN_STALE_SECONDS });
+  const execute = executeActions({
+    db,
+    line,
+    inHand,
+    log,
+    settle,
+    start: {
+      claimedBy,
+      leaseSeconds: config.ATTEMPT_DEADLINE_SECONDS + config.LEASE_MARGIN_SECONDS,
+      settleSeconds: config.ATTEMPT_DEADLINE_SECONDS + config.SETTLE_MARGIN_SECONDS,
+    },
+    channelAccessToken: cached(
+      (lineOaId) => getChannelAccessToken(db, { lineOaId, secretsKey: config.SECRETS_KEY }),
+      TOKEN_TTL_MS,
+    ),
+    onSettled: (outcome, started) => {
+      attempts.inc({ outcome });
+      return chunkSettled(started);
+    },
+  });
+  const consumers = [actionExecute, lineDeliveryChunk].map((queue) =>
+    broker.consume(queue, execute, { concurrency: PREFETCH }),
   );
-  onStop('consumer', () => consumer.drain());
+  onStop('consumers', async () => {
+    await Promise.all(consumers.map((consumer) => consumer.drain()));
+  });
+  startCampaignWork(worker);
 });
+
+/** Starts campaigns, and closes those that nobody closed after their last chunk. */
+function startCampaignWork({ db, broker, log, claimedBy, onStop }: Worker): void {
+  const close = every({
+    name: 'close campaigns',
+    log,
+    intervalMs: config.CAMPAIGN_CLOSE_INTERVAL_SECONDS * 1_000,
+    jitter: 0.2,
+    run: () => closeCampaigns(db),
+  });
+  onStop('close campaigns', () => close.stop());
+  const start = startCampaigns({ db, broker, claimedBy });
+  const consumers = [lineBroadcastRichMessage, lineMulticastRichMessage].map((queue) =>
+    broker.consume(queue, start, { concurrency: CAMPAIGNS_AT_ONCE, handlerTimeoutMs: FREEZE_TIMEOUT_MS }),
+  );
+  onStop('campaign consumers', async () => {
+    await Promise.all(consumers.map((consumer) => consumer.drain()));
+  });
+}

@@ -135,11 +135,7 @@ test('after a crash between LINE’s answer and its record the key is repeated, 
 });
 
 const UNSERVED: readonly (readonly [string, Partial<ExecuteDeps>, string])[] = [
-  [
-    'LINE is not there',
-    { line: { push: createLineClient({ baseUrl: 'http://127.0.0.1:54321' }).push } },
-    'not_reached',
-  ],
+  ['LINE is not there', { line: createLineClient({ baseUrl: 'http://127.0.0.1:54321' }) }, 'not_reached'],
   ['the token is wrong', { channelAccessToken: async () => 'wrong' }, 'auth'],
   [
     'the token cannot be had',

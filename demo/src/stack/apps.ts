@@ -7,11 +7,15 @@ import { type OurProcess, ROOT, spawnNode } from './process.ts';
 const APPS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'pg-listener': { OUTBOX_LEASE_SECONDS: '10' },
   'trigger-worker': { CLAIM_LEASE_SECONDS: '10' },
-  'cron-scheduler': { CLAIM_LEASE_SECONDS: '10', REAP_INTERVAL_SECONDS: '1' },
-  'line-delivery': { ATTEMPT_DEADLINE_SECONDS: '2', SETTLE_MARGIN_SECONDS: '1', LEASE_MARGIN_SECONDS: '3' },
+  'cron-scheduler': { CLAIM_LEASE_SECONDS: '10', REAP_INTERVAL_SECONDS: '1', CAMPAIGN_TICK_INTERVAL_SECONDS: '1' },
+  'campaign-dispatcher': { CAMPAIGN_STALE_SECONDS: '8', REAP_INTERVAL_SECONDS: '1' },
+  'line-delivery': {
+    ...{ ATTEMPT_DEADLINE_SECONDS: '2', SETTLE_MARGIN_SECONDS: '1', LEASE_MARGIN_SECONDS: '3' },
+    ...{ CAMPAIGN_STALE_SECONDS: '8', CAMPAIGN_CLOSE_INTERVAL_SECONDS: '1' },
+  },
 };
 
-export type AppName = 'pg-listener' | 'trigger-worker' | 'cron-scheduler' | 'line-delivery';
+export type AppName = 'pg-listener' | 'trigger-worker' | 'cron-scheduler' | 'campaign-dispatcher' | 'line-delivery';
 export const APP_NAMES = Object.keys(APPS) as readonly AppName[];
 
 export interface App extends OurProcess {
@@ -22,6 +26,7 @@ export interface App extends OurProcess {
 export interface AppSettings {
   readonly databaseUrl: string;
   readonly amqpUrl: string;
+  readonly redisUrl: string;
   readonly lineApiUrl: string;
   readonly secretsKey: string;
   readonly logFolder: string;
@@ -48,6 +53,7 @@ export async function startApp(name: AppName, settings: AppSettings): Promise<Ap
       HTTP_PORT: String(port),
       DATABASE_URL: settings.databaseUrl,
       AMQP_URL: settings.amqpUrl,
+      REDIS_URL: settings.redisUrl,
       LINE_API_URL: settings.lineApiUrl,
       SECRETS_KEY: settings.secretsKey,
       ...APPS[name],

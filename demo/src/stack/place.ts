@@ -1,12 +1,18 @@
+import { randomInt } from 'node:crypto';
 import type { ServiceUrls } from '@dueline/local-services';
 import pg from 'pg';
+
+/** Redis' own default. */
+const REDIS_DATABASES = 16;
 
 /** A database and a vhost of one run's own, on servers that others may use too. */
 export interface Place {
   readonly databaseUrl: string;
   readonly amqpUrl: string;
   readonly amqpManagementUrl: string;
-  /** Drops both. */
+  /** One of Redis' numbered databases, so that a run beside this one hardly takes its ticks. */
+  readonly redisUrl: string;
+  /** Drops database and vhost. */
   remove(): Promise<void>;
 }
 
@@ -15,12 +21,15 @@ export async function createPlace(urls: ServiceUrls, name: string): Promise<Plac
   databaseUrl.pathname = `/${name}`;
   const amqpUrl = new URL(urls.amqpUrl);
   amqpUrl.pathname = `/${name}`;
+  const redisUrl = new URL(urls.redisUrl);
+  redisUrl.pathname = `/${randomInt(REDIS_DATABASES)}`;
   await administer(urls.databaseUrl, `create database ${name}`);
   await manage(urls.amqpManagementUrl, 'PUT', `/vhosts/${name}`);
   return {
     databaseUrl: databaseUrl.href,
     amqpUrl: amqpUrl.href,
     amqpManagementUrl: urls.amqpManagementUrl,
+    redisUrl: redisUrl.href,
     remove: async () => {
       await manage(urls.amqpManagementUrl, 'DELETE', `/vhosts/${name}`);
       await administer(urls.databaseUrl, `drop database ${name} with (force)`);

@@ -80,6 +80,7 @@ async function startAll(options: StackOptions, undo: (() => Promise<void>)[]): P
   const settings: AppSettings = {
     databaseUrl: place.databaseUrl,
     amqpUrl: place.amqpUrl,
+    redisUrl: place.redisUrl,
     lineApiUrl: line.apiUrl,
     secretsKey: secretsKey.toString('base64'),
     logFolder,

@@ -12,17 +12,31 @@ export {
   type TextMessage,
   textMessage,
 } from './actions.ts';
+export {
+  CAMPAIGN_STATUS,
+  CAST_TYPE,
+  type CampaignStatus,
+  type CastType,
+  MAX_RECIPIENTS_PER_CHUNK,
+} from './campaigns.ts';
 export { bigintId, fence, lineUserId, type Tenant, type TenantTicket, type Ticket, tenant, ticket } from './ids.ts';
 export {
   actionExecute,
   attributeChanged,
+  type CampaignTicket,
+  campaignTicket,
   type Envelope,
   EXCHANGES,
   envelope,
+  lineBroadcastRichMessage,
+  lineDeliveryChunk,
+  lineMulticastRichMessage,
   MAX_TICKETS_PER_MESSAGE,
+  processCampaign,
   QUEUES,
   type Queue,
   scheduledActionFire,
+  type Tick,
   type Tickets,
   tickets,
 } from './messages.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { tenant, ticket } from './ids.ts';
+import { bigintId, fence, tenant, ticket } from './ids.ts';
 
 /** Seeds of one message: at most this many tickets, of one account. Source: measured, a message of 50 to 500 is 8 times cheaper. */
 export const MAX_TICKETS_PER_MESSAGE = 100;
@@ -39,9 +39,22 @@ export interface Queue<Data> {
   /** Version of `data` that producers write; consumers keep a message of a later version back until they are deployed. */
   readonly version: number;
   readonly data: z.ZodType<Data>;
+  /** Its messages are empty: that one came is all that it says. */
+  readonly tick?: Tick;
+}
+
+/** A queue of ticks holds the newest one only, for so long: what is older says nothing more. There are no dead letters. */
+export interface Tick {
+  readonly ttlMs: number;
 }
 
 const defineQueue = <Data>(queue: Queue<Data>): Queue<Data> => queue;
+
+const defineTick = (queue: Pick<Queue<null>, 'name' | 'exchange'> & { readonly tick: Tick }): Queue<null> => ({
+  ...queue,
+  version: 1,
+  data: z.null(),
+});
 
 /** pg-listener -> trigger-worker: attributes of users changed; tickets on rows of event_outbox. */
 export const attributeChanged = defineQueue({
@@ -59,6 +72,47 @@ export const scheduledActionFire = defineQueue({
   data: tickets,
 });
 
+/** cron-scheduler -> campaign-dispatcher: look for campaigns whose time has come. Source: the seeds' process_campaign. */
+export const processCampaign = defineTick({
+  name: 'process_campaign',
+  exchange: EXCHANGES.commands,
+  tick: { ttlMs: 60_000 },
+});
+
+/** A claimed campaign as it travels: the seeds' payload, and the fence of the claim. */
+export const campaignTicket = z.object({
+  campaignId: bigintId,
+  audienceId: bigintId.nullable(),
+  organizationId: bigintId,
+  lineOaId: bigintId,
+  fence,
+});
+export type CampaignTicket = z.infer<typeof campaignTicket>;
+
+/** campaign-dispatcher -> line-delivery: a claimed campaign to all friends of its account. */
+export const lineBroadcastRichMessage = defineQueue({
+  name: 'line_broadcast_rich_message',
+  exchange: EXCHANGES.commands,
+  version: 1,
+  data: campaignTicket,
+});
+
+/** campaign-dispatcher -> line-delivery: a claimed campaign to an audience. */
+export const lineMulticastRichMessage = defineQueue({
+  name: 'line_multicast_rich_message',
+  exchange: EXCHANGES.commands,
+  version: 1,
+  data: campaignTicket,
+});
+
+/** line-delivery, cron-scheduler -> line-delivery: planned chunks of a campaign may be started. */
+export const lineDeliveryChunk = defineQueue({
+  name: 'line_delivery_chunk',
+  exchange: EXCHANGES.commands,
+  version: 1,
+  data: tickets,
+});
+
 /** trigger-worker, cron-scheduler -> line-delivery: planned rows of delivery may be started. */
 export const actionExecute = defineQueue({
   name: 'action_execute',
@@ -68,4 +122,12 @@ export const actionExecute = defineQueue({
 });
 
 /** Every queue there is. Topology, documentation and tests are made from this list. */
-export const QUEUES: readonly Queue<Tickets>[] = [attributeChanged, scheduledActionFire, actionExecute];
+export const QUEUES: readonly Queue<unknown>[] = [
+  attributeChanged,
+  scheduledActionFire,
+  actionExecute,
+  processCampaign,
+  lineBroadcastRichMessage,
+  lineMulticastRichMessage,
+  lineDeliveryChunk,
+];

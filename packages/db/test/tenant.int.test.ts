@@ -18,7 +18,7 @@ let other: Tenant;
 
 /** Written by workers only, or without a foreign key on purpose: they are many, and triggers and workers name the tenant of the row they follow. */
 const WITHOUT_TENANT_KEY = ['attribute_change', 'delivery_attempt', 'event_archive', 'event_outbox', 'trigger_log'];
-const READ_ONLY = ['delivery_attempt'];
+const READ_ONLY = ['campaign_chunk', 'delivery_attempt'];
 
 const columnsOf = ({ organizationId, lineOaId }: Tenant) => ({ organization_id: organizationId, line_oa_id: lineOaId });
 
@@ -51,7 +51,10 @@ async function insertEverything(tenant: Tenant): Promise<void> {
     dedup_key: 'key',
   });
   await insertRow(db, 'scheduled_trigger_execution', { ...ruled, scheduled_at: new Date() });
-  await insertRow(db, 'campaign', { ...base, name: 'campaign', cast_type: 'broadcast' });
+  const campaign = await insertRow(db, 'campaign', { ...base, name: 'campaign', cast_type: 'broadcast' });
+  await insertRow(db, 'campaign_chunk', { ...base, campaign_id: campaign.id, chunk_no: 0 });
+  const audience = await insertRow(db, 'audience', { ...base, name: 'audience' });
+  await insertRow(db, 'audience_member', { ...base, ...user, audience_id: audience.id });
   const key = { retry_key: crypto.randomUUID() };
   const delivery = await insertRow(db, 'delivery', {
     ...{
@@ -159,6 +162,7 @@ test.for([
   'delete from organization',
   'select * from outbox_wake',
   'insert into delivery_attempt default values',
+  'insert into campaign_chunk default values',
 ])('a tenant may not: %s', async (statement) => {
   await expect(asTenant((tx) => tx.execute(sql.raw(statement)))).rejects.toMatchObject({ code: '42501' });
 });

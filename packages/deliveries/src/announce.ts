@@ -1,8 +1,21 @@
 import type { TenantTicket } from '@dueline/contracts';
-import { type Db, sql, ticketRows } from '@dueline/db';
+import { type Db, sql, type Tx, ticketRows } from '@dueline/db';
 import { isInDoubt, isProven, RETRY_KEY_HOURS } from './state.ts';
 
-type TicketRow = { id: string; fence: string; organization_id: string; line_oa_id: string };
+/** A ticket, and whether it stands for a chunk of a campaign: those have a queue of their own. */
+export interface AnnouncedDelivery extends TenantTicket {
+  readonly isChunk: boolean;
+}
+
+type TicketRow = { id: string; fence: string; organization_id: string; line_oa_id: string; is_chunk: boolean };
+
+const parseTicket = (row: TicketRow): AnnouncedDelivery => ({
+  id: row.id,
+  fence: row.fence,
+  organizationId: row.organization_id,
+  lineOaId: row.line_oa_id,
+  isChunk: row.is_chunk,
+});
 
 /** Longest wait between two announcements of a row that nobody took, in seconds. */
 const MAX_ANNOUNCE_SECONDS = 600;
@@ -14,7 +27,7 @@ const MAX_ANNOUNCE_SECONDS = 600;
 export async function announceDeliveries(
   db: Db,
   { limit, againAfterSeconds }: { limit: number; againAfterSeconds: number },
-): Promise<TenantTicket[]> {
+): Promise<AnnouncedDelivery[]> {
   const { rows } = await db.execute<TicketRow>(sql`
     with due as materialized (
       select id from delivery
@@ -28,13 +41,29 @@ export async function announceDeliveries(
     update delivery
        set published_at = clock_timestamp(), announce_count = least(delivery.announce_count + 1, 100)
      where delivery.id = any(array(select id from due))
-    returning delivery.id, delivery.fence, delivery.organization_id, delivery.line_oa_id`);
-  return rows.map((row) => ({
-    id: row.id,
-    fence: row.fence,
-    organizationId: row.organization_id,
-    lineOaId: row.line_oa_id,
-  }));
+    returning delivery.id, delivery.fence, delivery.organization_id, delivery.line_oa_id, delivery.kind = 'campaign' as is_chunk`);
+  return rows.map(parseTicket);
+}
+
+/**
+ * Tickets for all that is left of a campaign and due, whenever it was announced before: its new claim goes on with them. In id
+ * order.
+ */
+export async function announceCampaignDeliveries(
+  tx: Tx,
+  { campaignId }: { campaignId: string },
+): Promise<AnnouncedDelivery[]> {
+  const { rows } = await tx.execute<TicketRow>(sql`
+    with rest as materialized (
+      select id from delivery
+       where campaign_id = ${campaignId} and status = 'planned' and next_attempt_at <= app_now()
+       order by id
+         for no key update
+    )
+    update delivery set published_at = clock_timestamp()
+      from rest where delivery.id = rest.id
+    returning delivery.id, delivery.fence, delivery.organization_id, delivery.line_oa_id, true as is_chunk`);
+  return rows.map(parseTicket);
 }
 
 /** Marks rows whose ticket did not reach the broker as unannounced, so that the next sweep takes them. Locks in id order. */

@@ -1,5 +1,13 @@
-export { announceDeliveries, closeOverdueDeliveries, unpublishDeliveries } from './announce.ts';
-export { type CreatedDelivery, createDeliveries, type DeliveryToCreate } from './create.ts';
+export {
+  type AnnouncedDelivery,
+  announceCampaignDeliveries,
+  announceDeliveries,
+  closeOverdueDeliveries,
+  unpublishDeliveries,
+} from './announce.ts';
+export { createDeliveries, type DeliveryToCreate } from './create.ts';
+export { type ChunkToCreate, createChunkDeliveries } from './create-chunks.ts';
+export type { CreatedDelivery } from './insert.ts';
 export { reapDeliveries, reapEarlierBoots } from './reap.ts';
 export { type LogicalSend, retryKey } from './retry-key.ts';
 export { type AttemptResult, type Settlement, settleDeliveries } from './settle.ts';

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Tenant, Ticket } from '@dueline/contracts';
 import { type Db, sql, ticketRows, translateError } from '@dueline/db';
+import type { LogicalSend } from './retry-key.ts';
 import { isInDoubt, RETRY_KEY_HOURS } from './state.ts';
 
 /** What the attempts of a retry key so far prove: `clean`, it reached nobody; `ambiguous`, it may have. */
@@ -8,6 +9,9 @@ export type Verdict = 'clean' | 'ambiguous';
 
 /** A delivery that this process owns until `leaseSeconds` after the start; the attempt is written ahead. */
 export interface StartedDelivery extends Tenant, Ticket {
+  readonly endpoint: LogicalSend['endpoint'];
+  /** Of which campaign this is a chunk; null: of none. */
+  readonly campaignId: string | null;
   readonly attemptNo: number;
   /** Of the attempts before this one. */
   readonly verdict: Verdict;
@@ -31,6 +35,8 @@ export interface Start {
 type StartedRow = {
   id: string;
   fence: string;
+  endpoint: LogicalSend['endpoint'];
+  campaign_id: string | null;
   attempt_no: number;
   ambiguous: boolean;
   retry_key: string;
@@ -43,7 +49,8 @@ type StartedRow = {
  * planned -> sending for the tenant's rows whose fence fits and that are due, with the attempt written ahead in the same
  * transaction; the others (decided by another, not due, account paused, too late) are left out. A clean row is not started
  * after `deliver_until`; an ambiguous one is, until 23 hours after its first attempt, because repeating the key is the only
- * way to learn what became of it.
+ * way to learn what became of it. A clean chunk starts only while its campaign is `sending`; the campaign is held meanwhile, so that
+ * whoever stops it afterwards sees the chunk on its way.
  *
  * One statement, so it is whole or nothing without a transaction around it.
  *
@@ -56,10 +63,17 @@ export async function startDeliveries(
 ): Promise<StartedDelivery[]> {
   const { rows } = await db
     .execute<StartedRow>(sql`
-      with held as materialized (
+      with campaigns as materialized (
+        select id from campaign
+         where status = 'sending' and deleted_date is null
+           and id in (select campaign_id from delivery join ${ticketRows(tickets)} on delivery.id = ticket.id)
+         order by id
+           for share
+      ), held as materialized (
         select delivery.id, attempts.count, attempts.ambiguous
           from delivery
           join ${ticketRows(tickets)} on delivery.id = ticket.id and delivery.fence = ticket.fence
+          left join campaigns on campaigns.id = delivery.campaign_id
           join line_oa as account on account.id = delivery.line_oa_id and account.status = 'active' and account.deleted_date is null
          cross join lateral (
            select count(*)::int as count,
@@ -70,6 +84,7 @@ export async function startDeliveries(
          where delivery.status = 'planned'
            and delivery.organization_id = ${tenant.organizationId} and delivery.line_oa_id = ${tenant.lineOaId}
            and delivery.next_attempt_at <= app_now()
+           and (delivery.campaign_id is null or campaigns.id is not null or attempts.ambiguous)
            and not attempts.unsettled
            and (attempts.ambiguous or delivery.deliver_until > app_now())
            and (delivery.first_attempt_at is null
@@ -91,7 +106,7 @@ export async function startDeliveries(
         insert into delivery_attempt (delivery_id, attempt_no, organization_id, line_oa_id, fence, claimed_by, retry_key)
         select id, attempt_no, organization_id, line_oa_id, fence, claimed_by, retry_key from started
       )
-      select id, fence, attempt_no, ambiguous, retry_key, body, body_sha256, traceparent from started order by id`)
+      select id, fence, endpoint, campaign_id, attempt_no, ambiguous, retry_key, body, body_sha256, traceparent from started order by id`)
     .catch((error: unknown) => {
       throw translateError(error);
     });
@@ -104,6 +119,8 @@ function parseStarted(row: StartedRow, tenant: Tenant): StartedDelivery {
     lineOaId: tenant.lineOaId,
     id: row.id,
     fence: row.fence,
+    endpoint: row.endpoint,
+    campaignId: row.campaign_id,
     attemptNo: row.attempt_no,
     verdict: row.ambiguous ? 'ambiguous' : 'clean',
     retryKey: row.retry_key,

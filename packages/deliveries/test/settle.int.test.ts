@@ -155,13 +155,13 @@ test('an announced delivery that nobody took is announced again after 60, 120, 2
     await passAnnounced(wait - 5);
     expect(await announce()).toEqual([]);
     await passAnnounced(6);
-    expect(await announce()).toEqual([ticket]);
+    expect(await announce()).toEqual([{ ...ticket, isChunk: false }]);
   }
   await unpublishDeliveries(own.db, [{ ...ticket, fence: '9' }]);
   expect(await announce()).toEqual([]);
   await unpublishDeliveries(own.db, [ticket]);
   await unpublishDeliveries(own.db, []);
-  expect(await announce()).toEqual([ticket]);
+  expect(await announce()).toEqual([{ ...ticket, isChunk: false }]);
   expect(await start(own.db, tenant, { tickets: [ticket] })).toHaveLength(1); // the first ticket is still good
 });
 
@@ -187,7 +187,7 @@ test('a settled attempt that is planned again is announced when its wait is over
   await settle(own.db, await mustStart(own.db, tenant, id), { outcome: 'ambiguous' });
   expect(await announce()).toEqual([]);
   await letWaitsPass(own.db);
-  expect(await announce()).toEqual([{ ...tenant, id, fence: '2' }]);
+  expect(await announce()).toEqual([{ ...tenant, id, fence: '2', isChunk: false }]);
 });
 
 test('a clean delivery expires at deliver_until, not before', async () => {

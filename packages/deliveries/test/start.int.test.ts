@@ -39,6 +39,8 @@ test('what is started is the exact body that was stored, with its key, and its a
     ...tenant,
     id,
     intact: true,
+    endpoint: 'push',
+    campaignId: null,
     fence: '1',
     attemptNo: 1,
     verdict: 'clean',

@@ -13,6 +13,7 @@ export function encode<Data>(
   source: string,
 ): { id: string; content: Buffer } {
   const id = randomUUID();
+  if (queue.tick !== undefined) return { id, content: Buffer.alloc(0) };
   const publishedAt = new Date().toISOString();
   const body: Envelope = { id, type: queue.name, version: queue.version, publishedAt, source, tenant, data };
   return { id, content: Buffer.from(JSON.stringify(body)) };
@@ -23,8 +24,12 @@ export type Decoded<Data> =
   | { readonly kind: 'later'; readonly id: string; readonly version: number; readonly publishedAt: string }
   | { readonly kind: 'poison'; readonly reason: string };
 
+/** The message of a tick: empty, of no tenant, outside the envelope. */
+export const TICK: OutgoingMessage<null> = { tenant: { organizationId: '0', lineOaId: '0' }, data: null };
+
 /** Reads a delivery of `queue`. Never throws; reasons name fields and rules, never values. */
 export function decode<Data>(queue: Queue<Data>, { content, properties }: ConsumeMessage): Decoded<Data> {
+  if (queue.tick !== undefined) return decodeTick(queue, { content, properties });
   const json = parseJson(content);
   if (json === undefined) return { kind: 'poison', reason: 'body is not JSON' };
   const outer = envelope.safeParse(json);
@@ -36,6 +41,18 @@ export function decode<Data>(queue: Queue<Data>, { content, properties }: Consum
   if (!inner.success) return { kind: 'poison', reason: `data: ${issues(inner.error)}` };
   const deliveryCount = countOf(properties.headers?.['x-delivery-count']);
   return { kind: 'message', message: { id, tenant, data: inner.data, deliveryCount, publishedAt } };
+}
+
+function decodeTick<Data>(
+  queue: Queue<Data>,
+  { content, properties }: Pick<ConsumeMessage, 'content' | 'properties'>,
+): Decoded<Data> {
+  const inner = queue.data.safeParse(TICK.data);
+  if (content.length > 0 || !inner.success) return { kind: 'poison', reason: 'a tick is empty' };
+  const publishedAt = new Date(Number(properties.timestamp ?? 0) * 1_000).toISOString();
+  const deliveryCount = countOf(properties.headers?.['x-delivery-count']);
+  const id = String(properties.messageId);
+  return { kind: 'message', message: { id, tenant: TICK.tenant, data: inner.data, deliveryCount, publishedAt } };
 }
 
 function parseJson(content: Buffer): unknown {

@@ -1,5 +1,5 @@
 export { type BrokerOptions, connectBroker } from './broker.ts';
-export { MAX_BODY_BYTES } from './codec.ts';
+export { MAX_BODY_BYTES, TICK } from './codec.ts';
 export { type DeclareOptions, declareTopology } from './declare.ts';
 export {
   type BindingSpec,

@@ -1,4 +1,4 @@
-import { EXCHANGES, type Queue } from '@dueline/contracts';
+import { EXCHANGES, type Queue, type Tick } from '@dueline/contracts';
 
 /** Where a consumer puts what it is too old for; a fanout, so that the routing key can name the queue to return to. */
 export const RETRY_EXCHANGE = 'dueline.retry.10m';
@@ -48,7 +48,9 @@ export function describeTopology(
   queues: readonly Queue<unknown>[],
   { retryTierMs = RETRY_TIER_MS }: { retryTierMs?: number } = {},
 ): Topology {
-  const names = queues.map(({ name }) => name);
+  const ticks = queues.filter(({ tick }) => tick !== undefined);
+  const works = queues.filter(({ tick }) => tick === undefined);
+  const names = works.map(({ name }) => name);
   return {
     exchanges: [
       { name: EXCHANGES.commands, type: 'topic' },
@@ -57,9 +59,10 @@ export function describeTopology(
       { name: RETRY_EXCHANGE, type: 'fanout' },
       { name: REQUEUE_EXCHANGE, type: 'direct' },
     ],
-    queues: [...names.flatMap((name) => [name, deadLetterQueue(name)]), RETRY_QUEUE],
+    queues: [...names.flatMap((name) => [name, deadLetterQueue(name)]), ...ticks.map(({ name }) => name), RETRY_QUEUE],
     bindings: [
-      ...queues.flatMap(({ name, exchange }) => [
+      ...ticks.map(({ name, exchange }) => ({ exchange, queue: name, routingKey: name })),
+      ...works.flatMap(({ name, exchange }) => [
         { exchange, queue: name, routingKey: name },
         { exchange: REQUEUE_EXCHANGE, queue: name, routingKey: name },
         { exchange: EXCHANGES.deadLetters, queue: deadLetterQueue(name), routingKey: name },
@@ -68,6 +71,7 @@ export function describeTopology(
     ],
     policies: [
       ...names.flatMap((name) => [workPolicy(name), deadLetterPolicy(deadLetterQueue(name))]),
+      ...ticks.flatMap(({ name, tick }) => (tick === undefined ? [] : [tickPolicy(name, tick)])),
       policy(RETRY_QUEUE, {
         'message-ttl': retryTierMs,
         'dead-letter-exchange': REQUEUE_EXCHANGE,
@@ -95,6 +99,10 @@ const workPolicy = (queue: string): PolicySpec =>
     overflow: 'reject-publish',
     'max-length': 500_000,
   });
+
+// The newest tick replaces the one that waits: after an hour without a consumer there is one pass to make, not sixty.
+const tickPolicy = (queue: string, { ttlMs }: Tick): PolicySpec =>
+  policy(queue, { 'max-length': 1, overflow: 'drop-head', 'message-ttl': ttlMs });
 
 // Looking at a dead letter and putting it back counts as a delivery: with the default limit of RabbitMQ 4 (20) the
 // broker would throw it away after 20 looks. Older brokers have no "unlimited", hence a large number.

@@ -10,9 +10,12 @@ test('every queue has exactly one policy, and every policy one queue', () => {
   expect(topology.policies).toHaveLength(topology.queues.length);
 });
 
-test('nothing is dropped silently: full queues refuse and dead letters have a queue bound', () => {
-  for (const { definition } of topology.policies) expect(definition.overflow).toBe('reject-publish');
-  for (const { name } of QUEUES) {
+const ticks = QUEUES.filter(({ tick }) => tick !== undefined).map(({ name }) => name);
+
+test('nothing but ticks is dropped silently: full queues refuse and dead letters have a queue bound', () => {
+  const works = topology.policies.filter(({ name }) => !ticks.includes(name.replace('dueline.', '')));
+  for (const { definition } of works) expect(definition.overflow).toBe('reject-publish');
+  for (const { name } of QUEUES.filter((queue) => !ticks.includes(queue.name))) {
     expect(topology.bindings).toContainEqual({
       exchange: 'dueline.dlx',
       queue: deadLetterQueue(name),
@@ -27,4 +30,15 @@ test('every binding joins an exchange and a queue of the topology', () => {
     expect(exchanges).toContain(exchange);
     expect(topology.queues).toContain(queue);
   }
+});
+
+test('a queue of ticks holds one for a minute, and has neither dead letters nor a retry tier', () => {
+  expect(ticks).toEqual(['process_campaign']);
+  expect(topology.policies.find(({ name }) => name === 'dueline.process_campaign')?.definition).toEqual({
+    'max-length': 1,
+    overflow: 'drop-head',
+    'message-ttl': 60_000,
+  });
+  expect(topology.queues).not.toContain(deadLetterQueue('process_campaign'));
+  expect(topology.bindings.filter(({ queue }) => queue === 'process_campaign')).toHaveLength(1);
 });

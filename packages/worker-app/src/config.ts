@@ -38,3 +38,10 @@ export const reapIntervalSeconds = seconds({
   productionMinimum: 5,
   description: 'Seconds between two looks for rows whose worker died; jittered by a fifth.',
 });
+
+/** How long a campaign may give no sign of life. Source of the default: the seeds' reaper, 15 minutes. */
+export const campaignStaleSeconds = seconds({
+  default: 900,
+  productionMinimum: 900,
+  description: 'Seconds without a sign of life after which a campaign that is being sent is taken back.',
+});

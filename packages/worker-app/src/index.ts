@@ -1,4 +1,5 @@
 export {
+  campaignStaleSeconds,
   claimLeaseSeconds,
   directDatabaseUrl,
   reapIntervalSeconds,

@@ -1,10 +1,10 @@
 import { sql } from 'drizzle-orm';
-import { index, pgTable, text } from 'drizzle-orm/pg-core';
+import { index, integer, jsonb, pgTable, text, unique } from 'drizzle-orm/pg-core';
 import { id, instant, tenantColumns } from './columns.ts';
 
 /**
- * A campaign and when it starts. Nobody writes it yet.
- * idx_campaign_scheduled: the claim of campaigns whose minute has come.
+ * One content to many people at one time. Written by campaigns; moves are guarded, what was frozen is immutable.
+ * idx_campaign_scheduled: the claim of campaigns whose minute has come. idx_campaign_sending: the close sweep and the reaper.
  */
 export const campaign = pgTable(
   'campaign',
@@ -19,16 +19,24 @@ export const campaign = pgTable(
       .default('draft'),
     castType: text('cast_type', { enum: ['broadcast', 'multicast'] }).notNull(),
     audienceId: id('audience_id'),
+    messages: jsonb('messages').notNull().default([]),
     startDate: instant('start_date'),
     notAfter: instant('not_after'),
     claimedAt: instant('claimed_at'),
     claimedBy: text('claimed_by'),
+    confirmedCount: integer('confirmed_count'),
+    plannedCount: integer('planned_count'),
+    frozenAt: instant('frozen_at'),
+    sentAt: instant('sent_at'),
+    reasonCode: text('reason_code'),
     fence: id('fence').notNull().default(sql`0`),
     createdDate: instant('created_date').notNull().default(sql`app_now()`),
     updatedDate: instant('updated_date').notNull().default(sql`clock_timestamp()`),
     deletedDate: instant('deleted_date'),
   },
   (table) => [
+    unique('campaign_tenant_key').on(table.organizationId, table.lineOaId, table.id),
+    index('idx_campaign_sending').on(table.id).where(sql`status = 'sending'`),
     index('idx_campaign_scheduled')
       .on(table.startDate, table.id)
       .where(sql`status = 'scheduled' and deleted_date is null`),

@@ -5,7 +5,8 @@ import { id, instant, tenantColumns } from './columns.ts';
 /**
  * The ledger of what LINE is asked to do: one row per request and retry key. Written by deliveries; moves are guarded, content
  * is immutable.
- * idx_delivery_planned: the announcing sweep. idx_delivery_sending: the reaper.
+ * idx_delivery_planned: the announcing sweep. idx_delivery_sending: the reaper. idx_delivery_campaign: the close of a campaign,
+ * its reaper, and the announcement of what is left of it.
  */
 export const delivery = pgTable(
   'delivery',
@@ -21,6 +22,8 @@ export const delivery = pgTable(
     userId: text('user_id'),
     triggerRuleId: id('trigger_rule_id'),
     scheduledActionId: id('scheduled_action_id'),
+    campaignId: id('campaign_id'),
+    chunkNo: integer('chunk_no'),
     eventId: uuid('event_id'),
     rootId: uuid('root_id'),
     retryKey: uuid('retry_key').notNull(),
@@ -57,5 +60,6 @@ export const delivery = pgTable(
     ),
     index('idx_delivery_planned').on(table.nextAttemptAt, table.id).where(sql`status = 'planned'`),
     index('idx_delivery_sending').on(table.id).where(sql`status = 'sending'`),
+    index('idx_delivery_campaign').on(table.campaignId, table.status).where(sql`campaign_id is not null`),
   ],
 );

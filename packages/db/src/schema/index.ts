@@ -1,5 +1,8 @@
 export { attributeChange } from './attribute-change.ts';
+export { audience } from './audience.ts';
+export { audienceMember } from './audience-member.ts';
 export { campaign } from './campaign.ts';
+export { campaignChunk } from './campaign-chunk.ts';
 export { delivery } from './delivery.ts';
 export { deliveryAttempt } from './delivery-attempt.ts';
 export { eventArchive } from './event-archive.ts';

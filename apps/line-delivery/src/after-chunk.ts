@@ -1,0 +1,24 @@
+import { closeCampaigns, heartbeatCampaign } from '@dueline/campaigns';
+import type { Db } from '@dueline/db';
+import type { StartedDelivery } from '@dueline/deliveries';
+import type { Log } from '@dueline/mq';
+
+/** The seeds' 15 minutes without a sign of life are 15 heartbeats. */
+const HEARTBEATS_PER_WINDOW = 15;
+
+/**
+ * After the verdict on a chunk of a campaign: a sign of life, and the close if it was the last one. Never rejects: what fails
+ * here is made up for by the sweep and by the next chunk.
+ */
+export function afterChunk({ db, log, staleSeconds }: { db: Db; log: Log; staleSeconds: number }) {
+  const everySeconds = staleSeconds / HEARTBEATS_PER_WINDOW;
+  return async ({ campaignId }: Pick<StartedDelivery, 'campaignId'>): Promise<void> => {
+    if (campaignId === null) return;
+    try {
+      await heartbeatCampaign(db, { campaignId, everySeconds });
+      await closeCampaigns(db, { campaignIds: [campaignId] });
+    } catch (error) {
+      log.warn({ campaignId, err: error }, 'a campaign is closed by the sweep');
+    }
+  };
+}

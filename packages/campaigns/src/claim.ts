@@ -1,0 +1,77 @@
+import type { CampaignTicket, CastType } from '@dueline/contracts';
+import { type Db, sql } from '@dueline/db';
+
+/** A campaign that this call claimed, and where its ticket goes. */
+export interface ClaimedCampaign {
+  readonly castType: CastType;
+  readonly ticket: CampaignTicket;
+}
+
+type ClaimedRow = {
+  id: string;
+  fence: string;
+  organization_id: string;
+  line_oa_id: string;
+  audience_id: string | null;
+  cast_type: CastType;
+};
+
+/**
+ * scheduled -> sending for up to `limit` campaigns whose time has come, oldest first; one that was frozen before goes on after
+ * its `not_after` too, so that what LINE may have is settled. Safe from any number of claimers at once: each campaign is
+ * returned to one of them.
+ */
+export async function claimCampaigns(
+  db: Db,
+  { claimedBy, limit }: { claimedBy: string; limit: number },
+): Promise<ClaimedCampaign[]> {
+  const { rows } = await db.execute<ClaimedRow>(sql`
+    with due as materialized (
+      select id from campaign
+       where status = 'scheduled' and start_date <= app_now() and deleted_date is null
+         and (not_after is null or not_after > app_now() or frozen_at is not null)
+       order by start_date, id limit ${limit}
+         for no key update skip locked
+    )
+    update campaign
+       set status = 'sending', fence = campaign.fence + 1, claimed_at = clock_timestamp(), claimed_by = ${claimedBy},
+           updated_date = clock_timestamp()
+     where id = any(array(select id from due))
+    returning id, fence, organization_id, line_oa_id, audience_id, cast_type`);
+  return rows.map((row) => ({
+    castType: row.cast_type,
+    ticket: {
+      campaignId: row.id,
+      audienceId: row.audience_id,
+      organizationId: row.organization_id,
+      lineOaId: row.line_oa_id,
+      fence: row.fence,
+    },
+  }));
+}
+
+/**
+ * sending -> scheduled for a claimed campaign whose ticket was not confirmed; a copy that arrived all the same is refused by
+ * its fence. False: somebody started it, or took it back.
+ */
+export async function releaseCampaign(db: Db, { campaignId, fence }: CampaignTicket): Promise<boolean> {
+  const { rowCount } = await db.execute(sql`
+    update campaign set status = 'scheduled', fence = fence + 1, updated_date = clock_timestamp()
+     where id = ${campaignId} and fence = ${fence} and status = 'sending'`);
+  return rowCount === 1;
+}
+
+/** scheduled -> failed for campaigns that never started and whose `not_after` has passed. Returns how many. */
+export async function failLateCampaigns(db: Db): Promise<number> {
+  const { rowCount } = await db.execute(sql`
+    with late as materialized (
+      select id from campaign
+       where status = 'scheduled' and start_date <= app_now() and deleted_date is null
+         and frozen_at is null and not_after <= app_now()
+       order by id limit 500
+         for no key update skip locked
+    )
+    update campaign set status = 'failed', fence = campaign.fence + 1, reason_code = 'too_late', updated_date = clock_timestamp()
+      from late where campaign.id = late.id`);
+  return rowCount ?? 0;
+}

@@ -1,0 +1,72 @@
+import { MAX_RECIPIENTS_PER_CHUNK } from '@dueline/contracts';
+import { sql, type Tx } from '@dueline/db';
+import type { Campaign, CampaignChunk } from './campaign.ts';
+
+type Plan = (chunks: readonly CampaignChunk[]) => Promise<void>;
+
+/** Chunks that one statement freezes, so that an audience of any size needs little memory and no long statement. */
+const CHUNKS_PER_PAGE = 100;
+
+/** Members who are friends now: whoever blocked the account would receive nothing. */
+const members = ({ audienceId, organizationId, lineOaId }: Campaign) => sql`
+  select member.user_id
+    from audience_member as member
+    join audience on audience.id = member.audience_id and audience.deleted_date is null
+    join line_user on line_user.line_oa_id = member.line_oa_id and line_user.user_id = member.user_id and line_user.is_following
+   where member.audience_id = ${audienceId} and member.organization_id = ${organizationId} and member.line_oa_id = ${lineOaId}`;
+
+/** How many people the freeze would reach; null for a broadcast, whose friends LINE alone knows. */
+export async function countRecipients(tx: Tx, campaign: Campaign): Promise<number | null> {
+  if (campaign.castType === 'broadcast' || campaign.confirmedCount === null) return null;
+  const { rows } = await tx.execute<{ count: number }>(
+    sql`select count(*)::int as count from (${members(campaign)}) as recipient`,
+  );
+  return rows[0]?.count ?? 0;
+}
+
+/** A broadcast is one chunk without user ids. */
+export async function freezeBroadcast(tx: Tx, campaign: Campaign, plan: Plan): Promise<null> {
+  await tx.execute(sql`
+    insert into campaign_chunk (campaign_id, chunk_no, organization_id, line_oa_id)
+    values (${campaign.id}, 0, ${campaign.organizationId}, ${campaign.lineOaId})`);
+  await plan([{ chunkNo: 0, userIds: null }]);
+  return null;
+}
+
+/**
+ * Writes the audience down in chunks of 500 by user id, page by page. Each page begins behind the last id of the one before, so
+ * nobody is in two chunks, whatever joins or leaves meanwhile. Returns how many people were frozen.
+ */
+export async function freezeMulticast(tx: Tx, campaign: Campaign, plan: Plan): Promise<number> {
+  let count = 0;
+  let after = '';
+  for (let firstChunk = 0; ; firstChunk += CHUNKS_PER_PAGE) {
+    const chunks = await freezePage(tx, campaign, { firstChunk, after });
+    if (chunks.length > 0) await plan(chunks);
+    count += chunks.reduce((sum, { userIds }) => sum + (userIds?.length ?? 0), 0);
+    if (chunks.length < CHUNKS_PER_PAGE) return count;
+    after = chunks.at(-1)?.userIds?.at(-1) ?? '';
+  }
+}
+
+async function freezePage(
+  tx: Tx,
+  campaign: Campaign,
+  { firstChunk, after }: { firstChunk: number; after: string },
+): Promise<CampaignChunk[]> {
+  const { rows } = await tx.execute<{ chunk_no: number; user_ids: string[] }>(sql`
+    with page as materialized (
+      ${members(campaign)} and member.user_id > ${after}
+       order by member.user_id limit ${CHUNKS_PER_PAGE * MAX_RECIPIENTS_PER_CHUNK}
+    ), numbered as (
+      select user_id, (row_number() over (order by user_id) - 1) / ${MAX_RECIPIENTS_PER_CHUNK}::int as place from page
+    ), chunk as (
+      select ${firstChunk}::int + place::int as chunk_no, array_agg(user_id order by user_id) as user_ids from numbered group by place
+    ), frozen as (
+      insert into campaign_chunk (campaign_id, chunk_no, organization_id, line_oa_id, user_ids, user_count)
+      select ${campaign.id}, chunk_no, ${campaign.organizationId}, ${campaign.lineOaId}, user_ids, cardinality(user_ids) from chunk
+      returning chunk_no, user_ids
+    )
+    select chunk_no, user_ids from frozen order by chunk_no`);
+  return rows.map((row) => ({ chunkNo: row.chunk_no, userIds: row.user_ids }));
+}

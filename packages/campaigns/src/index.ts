@@ -1,0 +1,19 @@
+export {
+  type CampaignDraft,
+  type CampaignSchedule,
+  cancelCampaign,
+  createCampaign,
+  scheduleCampaign,
+} from './author.ts';
+export type { Campaign, CampaignChunk } from './campaign.ts';
+export { type ClaimedCampaign, claimCampaigns, failLateCampaigns, releaseCampaign } from './claim.ts';
+export { closeCampaigns, heartbeatCampaign } from './close.ts';
+export { reapCampaigns, recoverEarlierBoots } from './reap.ts';
+export {
+  type CampaignStart,
+  getCampaignAndValidate,
+  type StartOptions,
+  startCampaign,
+} from './start.ts';
+export { TRANSITIONS } from './state.ts';
+export { currentTick, type TickKey } from './tick.ts';
