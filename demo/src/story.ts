@@ -142,7 +142,7 @@ export const EXPECTATIONS: readonly Expectation[] = [
 /** Reminders that must be cancelled when they come due, per account. */
 export const CANCELLED_PER_ACCOUNT = cartsPaid.users.count;
 
-const CAMPAIGN_START_SECONDS = 3;
+const CAMPAIGN_START_SECONDS = 6;
 
 export const CAMPAIGNS: readonly StoryCampaign[] = [
   {
