@@ -16,7 +16,7 @@ const TOKEN_TTL_MS = 60_000;
 const EARLIER_BOOTS_EVERY_MS = 1_000;
 const config = configOrExit(loadConfig, process.env);
 
-await runWorker('line-delivery', config, async ({ db, broker, log, metrics, claimedBy, onStop }) => {
+await runWorker('line-delivery', config, async ({ db, broker, log, metrics, claimedBy, onStop, reach }) => {
   const attempts = metrics.counter({
     name: 'dueline_line_attempts_total',
     help: 'Requests to LINE, by what they proved.',
@@ -54,6 +54,7 @@ await runWorker('line-delivery', config, async ({ db, broker, log, metrics, clai
       inHand,
       log,
       settle,
+      reach,
       start: {
         claimedBy,
         leaseSeconds: config.ATTEMPT_DEADLINE_SECONDS + config.LEASE_MARGIN_SECONDS,

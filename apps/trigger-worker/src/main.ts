@@ -10,7 +10,7 @@ import { processDueActions } from './process-due-actions.ts';
 
 const config = configOrExit(loadConfig, process.env);
 
-await runWorker('trigger-worker', config, async ({ db, broker, log, metrics, claimedBy, onStop }) => {
+await runWorker('trigger-worker', config, async ({ db, broker, log, metrics, claimedBy, onStop, reach }) => {
   const decisions = metrics.counter({
     name: 'dueline_decisions_total',
     help: 'Decisions taken, by what was looked at and what was decided.',
@@ -21,6 +21,7 @@ await runWorker('trigger-worker', config, async ({ db, broker, log, metrics, cla
     log,
     handOver: handOverTo({ db, broker, log }),
     onDecided: (kind, decision) => decisions.inc({ kind, decision }),
+    reach,
   };
 
   const consumers = [
