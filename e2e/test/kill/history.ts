@@ -1,5 +1,9 @@
+import { checkInvariants, DB_INVARIANTS, type Db } from '@dueline/db';
+import { DELIVERY_INVARIANTS } from '@dueline/deliveries';
 import type { Stack } from '@dueline/demo';
 import type { ReceiptRow } from '@dueline/line-simulator';
+import { SCHEDULED_ACTION_INVARIANTS } from '@dueline/scheduled-actions';
+import { TRIGGER_RULE_INVARIANTS } from '@dueline/trigger-rules';
 
 /** A message that somebody is to get exactly once. */
 export interface Planned {
@@ -20,9 +24,11 @@ export interface History {
   readonly violations: readonly string[];
   /** Rows that are not at their end. */
   readonly stuck: readonly string[];
+  /** What the audit finds. */
+  readonly audit: readonly string[];
 }
 
-export const CLEAN: History = { lost: [], doubled: [], unplanned: [], violations: [], stuck: [] };
+export const CLEAN: History = { lost: [], doubled: [], unplanned: [], violations: [], stuck: [], audit: [] };
 
 /** Compares what was planned with what LINE delivered and with what the database says. */
 export async function judgeHistory(
@@ -37,12 +43,13 @@ export async function judgeHistory(
     doubled: [...received].filter(([, { length }]) => length > 1).map(([key, { length }]) => `${length} × ${key}`),
     unplanned: [...received.keys()].filter((key) => !keys.has(key)),
     violations: violations.map(({ code, lid, user, detail }) => `${code} ${lid} of ${user}: ${detail}`),
-    stuck: await openRows(database),
+    stuck: await openRows(database.db),
+    audit: await auditFindings(database.db),
   };
 }
 
 /** Rows that still have something before them, and rows that ended as none should here. */
-async function openRows({ db }: Stack['database']): Promise<string[]> {
+async function openRows(db: Db): Promise<string[]> {
   const { rows } = await db.$client.query<{ what: string }>(`
     select 'event_outbox ' || id || ' is ' || status as what from event_outbox
     union all
@@ -50,4 +57,18 @@ async function openRows({ db }: Stack['database']): Promise<string[]> {
     union all
     select 'delivery ' || id || ' is ' || status from delivery where status <> 'accepted'`);
   return rows.map(({ what }) => what);
+}
+
+/** Twice the interval of the reaper and of the sweeps in these tests. */
+const LIMITS = { leaseOverSeconds: 2, overdueSeconds: 2, historyDays: 1 };
+
+async function auditFindings(db: Db): Promise<string[]> {
+  const invariants = [
+    ...DB_INVARIANTS,
+    ...TRIGGER_RULE_INVARIANTS,
+    ...SCHEDULED_ACTION_INVARIANTS,
+    ...DELIVERY_INVARIANTS,
+  ];
+  const results = await checkInvariants(db, invariants, LIMITS);
+  return results.flatMap(({ id, sample }) => sample.map((what) => `${id}: ${what}`));
 }

@@ -1,5 +1,6 @@
 export { announceDeliveries, closeOverdueDeliveries, unpublishDeliveries } from './announce.ts';
 export { type CreatedDelivery, createDeliveries, type DeliveryToCreate } from './create.ts';
+export { DELIVERY_INVARIANTS } from './invariants.ts';
 export { reapDeliveries, reapEarlierBoots } from './reap.ts';
 export { type LogicalSend, retryKey } from './retry-key.ts';
 export { type AttemptResult, type Settlement, settleDeliveries } from './settle.ts';

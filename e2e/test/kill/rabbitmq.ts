@@ -1,0 +1,33 @@
+import type { Stack } from '@dueline/demo';
+
+/** Calls the management API about the vhost of a stack. */
+async function manage<Answer>(stack: Stack, method: 'GET' | 'DELETE', path: string): Promise<Answer | undefined> {
+  const url = new URL(stack.amqpManagementUrl);
+  const user = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+  url.username = '';
+  url.password = '';
+  const response = await fetch(`${url.href.replace(/\/$/, '')}${path}`, {
+    method,
+    headers: { authorization: `Basic ${Buffer.from(user).toString('base64')}` },
+  });
+  if (response.status === 404) return undefined; // it ended meanwhile
+  if (!response.ok) throw new Error(`RabbitMQ's management API answered ${response.status} to ${method} ${path}`);
+  const text = await response.text();
+  return text === '' ? undefined : (JSON.parse(text) as Answer);
+}
+
+const vhostOf = (stack: Stack): string => new URL(stack.amqpUrl).pathname.slice(1);
+
+/** Cuts every connection of the stack, and says how many the broker knew: it learns of new ones within seconds. */
+export async function cutConnections(stack: Stack): Promise<number> {
+  const connections = await manage<{ name: string }[]>(stack, 'GET', `/vhosts/${vhostOf(stack)}/connections`);
+  for (const { name } of connections ?? []) await manage(stack, 'DELETE', `/connections/${encodeURIComponent(name)}`);
+  return connections?.length ?? 0;
+}
+
+/** Removes every message that no consumer holds. */
+export async function purgeQueues(stack: Stack): Promise<void> {
+  const queues = await manage<{ name: string }[]>(stack, 'GET', `/queues/${vhostOf(stack)}`);
+  for (const { name } of queues ?? [])
+    await manage(stack, 'DELETE', `/queues/${vhostOf(stack)}/${encodeURIComponent(name)}/contents`);
+}
