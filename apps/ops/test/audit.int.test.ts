@@ -44,6 +44,14 @@ const PLANTS: readonly (readonly [id: string, fault: string, sql: string])[] = [
     'a history that is not true',
     `update scheduled_action set status = 'failed' where status = 'cancelled'`,
   ],
+  ['I4.delivery', 'ended by somebody who did not own it', 'update delivery set fence = fence + 1'],
+  [
+    'I4.delivery',
+    'ended over the head of its owner',
+    `insert into delivery_attempt (delivery_id, attempt_no, organization_id, line_oa_id, fence, claimed_by, retry_key)
+     select delivery_id, 2, organization_id, line_oa_id, fence + 2, 'line:2', retry_key from delivery_attempt;
+     update delivery set fence = fence + 2`,
+  ],
   [
     'I6.key',
     'a key out of nowhere',
@@ -51,20 +59,24 @@ const PLANTS: readonly (readonly [id: string, fault: string, sql: string])[] = [
      update delivery_attempt set retry_key = changed.retry_key from changed where delivery_id = changed.id`,
   ],
   ['I6.attempt', 'another key than the row', 'update delivery_attempt set retry_key = gen_random_uuid()'],
-  ['I6.attempt', 'a fence that the row never had', 'update delivery_attempt set fence = fence + 100'],
+  [
+    'I6.attempt',
+    'a fence that the row never had',
+    `update delivery_attempt set fence = fence + 100; update delivery set status = 'refused', accepted_at = null`,
+  ],
   ['I13', 'done without a delivery', 'delete from delivery_attempt; delete from delivery'],
   [
     'I13',
     'a delivery without done',
     `update delivery set scheduled_action_id = action.id from scheduled_action as action where action.status = 'cancelled'`,
   ],
-  ['I13b', 'no attempt that LINE accepted', `update delivery_attempt set outcome = 'ambiguous'`],
+  ['I13b', 'no attempt that LINE accepted', `delete from delivery_attempt`],
   ['I13b', 'no request id', 'update delivery set line_request_id = null'],
   [
     'I13b',
     'accepted twice',
     `insert into delivery_attempt (delivery_id, attempt_no, organization_id, line_oa_id, fence, claimed_by, retry_key, finished_at, outcome)
-     select delivery_id, 2, organization_id, line_oa_id, fence, claimed_by, retry_key, finished_at, outcome from delivery_attempt`,
+     select delivery_id, 2, organization_id, line_oa_id, fence - 1, claimed_by, retry_key, finished_at, outcome from delivery_attempt`,
   ],
   [
     'I13c',

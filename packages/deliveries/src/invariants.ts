@@ -9,6 +9,18 @@ const recomputedKey = (epoch: SQL) => sql`
 /** What must be true of the ledger of sends. */
 export const DELIVERY_INVARIANTS: readonly Invariant[] = [
   {
+    id: 'I4.delivery',
+    says: 'a send is ended by its last owner, under the fence of its start, and by nobody before',
+    offending: ({ historyDays }) => sql`
+      select format('delivery %s: accepted under fence %s, last owned by %s under %s, which ended %s', delivery.id, delivery.fence,
+                    last.claimed_by, last.fence, coalesce(last.outcome, 'never')) as what
+        from delivery
+        left join lateral (select * from delivery_attempt where delivery_id = delivery.id order by fence desc limit 1) as last on true
+       where delivery.status = 'accepted' and delivery.created_date > app_now() - make_interval(days => ${historyDays})
+         and last.delivery_id is not null
+         and (delivery.fence <> last.fence + 1 or last.outcome is null or last.outcome not in ('accepted', 'already'))`,
+  },
+  {
     id: 'I6.key',
     says: 'the retry key of a send is computed from what the send is, and from nothing else',
     offending: ({ historyDays }) => sql`
