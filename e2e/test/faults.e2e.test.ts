@@ -12,6 +12,18 @@ beforeAll(async () => {
 });
 afterAll(() => stage?.stack.stop());
 
+/** Ends apps, in order or by SIGKILL, and says with which code or signal each ended. */
+const end = (names: readonly AppName[], how: 'stop' | 'kill' = 'stop') =>
+  Promise.all(
+    names.map(async (name) => {
+      const app = stage.stack.apps.get(name);
+      if (how === 'kill') app?.child.kill('SIGKILL');
+      else await app?.stop();
+      await app?.gone;
+      return app?.child.signalCode ?? app?.child.exitCode;
+    }),
+  );
+
 const FREEZES: readonly (readonly [AppName, CrashPoint])[] = [
   ['pg-listener', 'announce_event.claimed'],
   ['trigger-worker', 'decide_event.deciding'],
@@ -46,9 +58,7 @@ test('every app told to stop in the middle of a batch ends in order, and nothing
   const planned = await stage.wave(500);
   await stage.received(planned, 50);
 
-  const stopped = APP_NAMES.map((name) => stage.stack.apps.get(name));
-  await Promise.all(stopped.map((app) => app?.stop()));
-  expect(stopped.map((app) => app?.child.exitCode)).toEqual([0, 0, 0, 0]);
+  expect(await end(APP_NAMES)).toEqual([0, 0, 0, 0]);
   await Promise.all(APP_NAMES.map((name) => stage.stack.restart(name)));
 
   expect(await stage.outcome(planned)).toEqual(CLEAN);
@@ -58,8 +68,7 @@ test('every app killed in the middle of a batch and restarted: nothing is lost, 
   const planned = await stage.wave(500);
   await stage.received(planned, 50);
 
-  for (const name of APP_NAMES) stage.stack.apps.get(name)?.child.kill('SIGKILL');
-  await Promise.all(APP_NAMES.map((name) => stage.stack.apps.get(name)?.gone));
+  expect(await end(APP_NAMES, 'kill')).toEqual(Array(4).fill('SIGKILL'));
   await Promise.all(APP_NAMES.map((name) => stage.stack.restart(name)));
 
   expect(await stage.outcome(planned)).toEqual(CLEAN);
@@ -75,8 +84,7 @@ test('RabbitMQ cuts every connection in the middle of a batch: nothing is lost, 
 });
 
 test('RabbitMQ loses every message: nothing is lost, doubled or stuck', async () => {
-  const consumers = ['trigger-worker', 'line-delivery'] as const;
-  await Promise.all(consumers.map((name) => stage.stack.apps.get(name)?.stop()));
+  await end(['trigger-worker', 'line-delivery']);
   const planned = await stage.wave();
   const published = "select from event_outbox where status = 'published'";
   await expect
