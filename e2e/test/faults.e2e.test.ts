@@ -3,7 +3,7 @@ import { sleep } from '@dueline/kernel';
 import type { CrashPoint } from '@dueline/runtime';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { CLEAN } from './kill/history.ts';
-import { cutConnections, purgeQueues } from './kill/rabbitmq.ts';
+import { countConnections, cutConnections, purgeQueues } from './kill/rabbitmq.ts';
 import { LEASE_MS, type Stage, startStage, untilReached } from './kill/stage.ts';
 
 let stage: Stage;
@@ -75,10 +75,12 @@ test('every app killed in the middle of a batch and restarted: nothing is lost, 
 });
 
 test('RabbitMQ cuts every connection in the middle of a batch: nothing is lost, doubled or stuck', async () => {
+  const all = 2 * APP_NAMES.length; // each app has one to publish and one to consume
+  await expect.poll(() => countConnections(stage.stack), { timeout: 10_000 }).toBeGreaterThanOrEqual(all);
   const planned = await stage.wave(500);
   await stage.received(planned, 50);
 
-  expect(await cutConnections(stage.stack)).toBeGreaterThan(0);
+  await cutConnections(stage.stack);
 
   expect(await stage.outcome(planned)).toEqual(CLEAN);
 });

@@ -28,6 +28,7 @@ const CASES: Readonly<Record<CrashPoint, Case>> = {
   'fire_action.handled': { app: 'trigger-worker' },
   'process_due.deciding': { app: 'trigger-worker', env: { INLINE_PROFILE: 'true' } },
   'process_due.committed': { app: 'trigger-worker', env: { INLINE_PROFILE: 'true' } },
+  'hand_over.written': { app: 'trigger-worker' },
   'announce_delivery.claimed': { app: 'cron-scheduler', away: 'line-delivery' },
   'announce_delivery.written': { app: 'cron-scheduler', away: 'line-delivery' },
   'announce_delivery.published': { app: 'cron-scheduler', away: 'line-delivery' },

@@ -1,7 +1,7 @@
 import { attributeChanged, scheduledActionFire } from '@dueline/contracts';
 import { configOrExit, createDueAlarm } from '@dueline/runtime';
 import { dueWithin, recoverEarlierBoots } from '@dueline/scheduled-actions';
-import { runWorker } from '@dueline/worker-app';
+import { runWorker, tellWhenWritten } from '@dueline/worker-app';
 import { loadConfig } from './config.ts';
 import { type DecideDeps, handOverTo } from './deps.ts';
 import { fireScheduledActions } from './fire-scheduled-action.ts';
@@ -19,7 +19,7 @@ await runWorker('trigger-worker', config, async ({ db, broker, log, metrics, cla
   const deps: DecideDeps = {
     db,
     log,
-    handOver: handOverTo({ db, broker, log }),
+    handOver: handOverTo({ db, log, broker: tellWhenWritten(broker, reach && (() => reach('hand_over.written'))) }),
     onDecided: (kind, decision) => decisions.inc({ kind, decision }),
     reach,
   };

@@ -18,11 +18,18 @@ async function manage<Answer>(stack: Stack, method: 'GET' | 'DELETE', path: stri
 
 const vhostOf = (stack: Stack): string => new URL(stack.amqpUrl).pathname.slice(1);
 
-/** Cuts every connection of the stack, and says how many the broker knew: it learns of new ones within seconds. */
-export async function cutConnections(stack: Stack): Promise<number> {
+async function connectionsOf(stack: Stack): Promise<string[]> {
   const connections = await manage<{ name: string }[]>(stack, 'GET', `/vhosts/${vhostOf(stack)}/connections`);
-  for (const { name } of connections ?? []) await manage(stack, 'DELETE', `/connections/${encodeURIComponent(name)}`);
-  return connections?.length ?? 0;
+  return (connections ?? []).map(({ name }) => name);
+}
+
+/** How many connections the management of the broker knows of: it learns of new ones within seconds. */
+export const countConnections = async (stack: Stack): Promise<number> => (await connectionsOf(stack)).length;
+
+/** Cuts every connection that the management of the broker knows of. */
+export async function cutConnections(stack: Stack): Promise<void> {
+  for (const name of await connectionsOf(stack))
+    await manage(stack, 'DELETE', `/connections/${encodeURIComponent(name)}`);
 }
 
 /** Removes every message that no consumer holds. */

@@ -15,9 +15,8 @@ export const DELIVERY_INVARIANTS: readonly Invariant[] = [
       select format('delivery %s: accepted under fence %s, last owned by %s under %s, which ended %s', delivery.id, delivery.fence,
                     last.claimed_by, last.fence, coalesce(last.outcome, 'never')) as what
         from delivery
-        left join lateral (select * from delivery_attempt where delivery_id = delivery.id order by fence desc limit 1) as last on true
+       cross join lateral (select * from delivery_attempt where delivery_id = delivery.id order by fence desc limit 1) as last
        where delivery.status = 'accepted' and delivery.created_date > app_now() - make_interval(days => ${historyDays})
-         and last.delivery_id is not null
          and (delivery.fence <> last.fence + 1 or last.outcome is null or last.outcome not in ('accepted', 'already'))`,
   },
   {

@@ -19,6 +19,8 @@ export const CRASH_POINTS = {
   'fire_action.handled': 'announced actions are decided and handed over, their message is not acknowledged',
   'process_due.deciding': 'the transaction that claims and decides due actions is not committed',
   'process_due.committed': 'due actions are claimed and decided, their deliveries are not handed over',
+  'hand_over.written':
+    'the tickets of new deliveries were written to the socket; whether the broker has them is not known',
   'announce_delivery.claimed': 'deliveries count as announced, none of their tickets is with the broker',
   'announce_delivery.written': 'the tickets were written to the socket; whether the broker has them is not known',
   'announce_delivery.published': 'the broker has confirmed the tickets of deliveries',
