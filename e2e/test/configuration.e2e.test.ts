@@ -28,6 +28,16 @@ test.for([
   expect(stderr).toContain(`${variable}: is below`);
 });
 
+test.for(['pg-listener', 'trigger-worker', 'cron-scheduler', 'line-delivery'])(
+  'production refuses to start %s with a crash point',
+  async (app) => {
+    const { code, stderr } = await start(app, { ...valid, CRASH_AT: 'send.started' });
+
+    expect(code).toBe(1);
+    expect(stderr).toContain('CRASH_AT: is allowed only where DUELINE_ENV is test');
+  },
+);
+
 test('all problems are reported at once, and no value is echoed', async () => {
   const { code, stderr } = await start('line-delivery', {
     PATH: valid.PATH,

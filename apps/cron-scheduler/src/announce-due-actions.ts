@@ -1,6 +1,7 @@
 import { scheduledActionFire } from '@dueline/contracts';
 import type { Db } from '@dueline/db';
 import type { Broker } from '@dueline/mq';
+import type { Reach } from '@dueline/runtime';
 import { type Claim, claimBatch, releaseActions } from '@dueline/scheduled-actions';
 import { publishTickets } from '@dueline/worker-app';
 
@@ -9,6 +10,7 @@ export interface AnnounceDueDeps {
   readonly broker: Pick<Broker, 'publish' | 'state'>;
   readonly claim: Claim;
   readonly onClaimed: (count: number) => void;
+  readonly reach?: Reach | undefined;
 }
 
 /**
@@ -21,7 +23,9 @@ export const announceDueActions = (deps: AnnounceDueDeps) => async (): Promise<b
   if (deps.broker.state() !== 'ready') return false;
   const tickets = await claimBatch(deps.db, deps.claim);
   deps.onClaimed(tickets.length);
+  if (tickets.length > 0) deps.reach?.('announce_action.claimed');
   const failed = await publishTickets(deps.broker, scheduledActionFire, tickets);
+  if (tickets.length > 0) deps.reach?.('announce_action.published');
   await releaseActions(deps.db, failed);
   return tickets.length > 0 && failed.length === 0;
 };

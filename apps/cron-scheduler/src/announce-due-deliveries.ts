@@ -2,6 +2,7 @@ import { actionExecute, lineDeliveryChunk } from '@dueline/contracts';
 import type { Db } from '@dueline/db';
 import { announceDeliveries, unpublishDeliveries } from '@dueline/deliveries';
 import type { Broker } from '@dueline/mq';
+import type { Reach } from '@dueline/runtime';
 import { publishTickets } from '@dueline/worker-app';
 
 const BATCH = 500;
@@ -15,14 +16,17 @@ export const announceDueDeliveries =
     db,
     broker,
     againAfterSeconds,
+    reach,
   }: {
     db: Db;
     broker: Pick<Broker, 'publish' | 'state'>;
     againAfterSeconds: number;
+    reach?: Reach | undefined;
   }) =>
   async (): Promise<void> => {
     while (broker.state() === 'ready') {
       const tickets = await announceDeliveries(db, { limit: BATCH, againAfterSeconds });
+      if (tickets.length > 0) reach?.('announce_delivery.claimed');
       const failed = [
         ...(await publishTickets(
           broker,
@@ -35,6 +39,7 @@ export const announceDueDeliveries =
           tickets.filter(({ isChunk }) => isChunk),
         )),
       ];
+      if (tickets.length > 0) reach?.('announce_delivery.published');
       await unpublishDeliveries(db, failed);
       if (tickets.length < BATCH || failed.length > 0) return;
     }

@@ -1,7 +1,7 @@
 import { makePartitions } from '@dueline/db';
 import { configOrExit, createDueAlarm, every } from '@dueline/runtime';
 import { dueWithin, recoverEarlierBoots } from '@dueline/scheduled-actions';
-import { runWorker, type Worker } from '@dueline/worker-app';
+import { runWorker, tellWhenWritten, type Worker } from '@dueline/worker-app';
 import { announceDueActions } from './announce-due-actions.ts';
 import { announceDueDeliveries } from './announce-due-deliveries.ts';
 import { loadConfig } from './config.ts';
@@ -22,7 +22,7 @@ await runWorker('cron-scheduler', config, async (worker) => {
 });
 
 /** What is done at intervals: rows of dead workers, deliveries without a ticket, partitions. */
-function startSweeps({ db, broker, log, metrics, onStop }: Worker): void {
+function startSweeps({ db, broker, log, metrics, onStop, reach }: Worker): void {
   const recovered = metrics.counter({
     name: 'dueline_rows_recovered_total',
     help: 'Rows taken back from dead workers, and deliveries closed because their time was over.',
@@ -44,7 +44,12 @@ function startSweeps({ db, broker, log, metrics, onStop }: Worker): void {
       name: 'announce deliveries',
       log,
       intervalMs: config.DELIVERY_ANNOUNCE_INTERVAL_SECONDS * 1_000,
-      run: announceDueDeliveries({ db, broker, againAfterSeconds: config.DELIVERY_ANNOUNCE_AGAIN_SECONDS }),
+      run: announceDueDeliveries({
+        db,
+        broker: tellWhenWritten(broker, reach && (() => reach('announce_delivery.written'))),
+        againAfterSeconds: config.DELIVERY_ANNOUNCE_AGAIN_SECONDS,
+        reach,
+      }),
     }),
     every({ name: 'partitions', log, intervalMs: PARTITION_INTERVAL_MS, run: () => makePartitions(db) }),
   ];
@@ -73,7 +78,7 @@ function startTicking({ db, broker, log, metrics, onStop }: Worker): void {
 }
 
 /** The queue profile: claims what is due, at the millisecond, and announces it. */
-function startAnnouncing({ db, broker, log, metrics, claimedBy, onStop }: Worker): void {
+function startAnnouncing({ db, broker, log, metrics, claimedBy, onStop, reach }: Worker): void {
   const claimed = metrics.counter({
     name: 'dueline_actions_claimed_total',
     help: 'Due actions claimed for the queue.',
@@ -81,7 +86,8 @@ function startAnnouncing({ db, broker, log, metrics, claimedBy, onStop }: Worker
   const overdueMs = config.INLINE_HEAD_START_MS;
   const announce = announceDueActions({
     db,
-    broker,
+    broker: tellWhenWritten(broker, reach && (() => reach('announce_action.written'))),
+    reach,
     claim: {
       claimedBy,
       via: 'queue',

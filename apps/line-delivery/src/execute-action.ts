@@ -10,7 +10,7 @@ import {
 import { errorText } from '@dueline/kernel';
 import type { LineClient, LineOutcome } from '@dueline/line-client';
 import { discarded, type Handler, type Log } from '@dueline/mq';
-import { withSpan } from '@dueline/runtime';
+import { type Reach, withSpan } from '@dueline/runtime';
 import type { InHand } from './in-hand.ts';
 
 export interface ExecuteDeps {
@@ -25,6 +25,7 @@ export interface ExecuteDeps {
   readonly settle: (settlement: Settlement) => Promise<boolean>;
   /** Told after the verdict was written, before the slot is given back. Never rejects. */
   readonly onSettled: (outcome: AttemptResult['outcome'], started: StartedDelivery) => void | Promise<void>;
+  readonly reach?: Reach | undefined;
 }
 
 /**
@@ -60,6 +61,7 @@ async function startInSlots(
   try {
     const deliveries = await startDeliveries(deps.db, tenant, { tickets, start: deps.start });
     owned = deliveries.length;
+    if (owned > 0) deps.reach?.('send.started');
     for (const delivery of deliveries) void sendAndSettle(deps, delivery);
     return owned;
   } finally {
@@ -81,7 +83,9 @@ async function sendAndSettle(deps: ExecuteDeps, delivery: StartedDelivery): Prom
         return answer;
       },
     );
+    deps.reach?.('send.answered');
     const mine = await deps.settle({ started: delivery, result });
+    deps.reach?.('send.settled');
     if (!mine)
       deps.log.warn({ ...fields, outcome: result.outcome }, 'the lease was over before the answer was written');
     await deps.onSettled(result.outcome, delivery);

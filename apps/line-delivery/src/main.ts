@@ -28,7 +28,7 @@ const EARLIER_BOOTS_EVERY_MS = 1_000;
 const config = configOrExit(loadConfig, process.env);
 
 await runWorker('line-delivery', config, async (worker) => {
-  const { db, broker, log, metrics, claimedBy, onStop } = worker;
+  const { db, broker, log, metrics, claimedBy, onStop, reach } = worker;
   const attempts = metrics.counter({
     name: 'dueline_line_attempts_total',
     help: 'Requests to LINE, by what they proved.',
@@ -43,16 +43,7 @@ await runWorker('line-delivery', config, async (worker) => {
   const inHand = createInHand(config.SEND_CONCURRENCY);
   onStop('sends in hand', () => inHand.drain());
 
-  const earlierBoots = every({
-    name: 'deliveries of earlier boots',
-    log,
-    intervalMs: EARLIER_BOOTS_EVERY_MS,
-    run: async () => {
-      if ((await reapEarlierBoots(db, { claimedBy })) === 0) void earlierBoots.stop(); // a new boot cannot meet one later
-    },
-  });
-  onStop('deliveries of earlier boots', () => earlierBoots.stop());
-
+  takeBackEarlierBoots(worker);
   const settle = gather(async (settlements: readonly Settlement[]) => {
     const moved = await settleDeliveries(db, settlements);
     return settlements.map(({ started }) => moved.has(started.id));
@@ -65,6 +56,7 @@ await runWorker('line-delivery', config, async (worker) => {
     inHand,
     log,
     settle,
+    reach,
     start: {
       claimedBy,
       leaseSeconds: config.ATTEMPT_DEADLINE_SECONDS + config.LEASE_MARGIN_SECONDS,
@@ -87,6 +79,19 @@ await runWorker('line-delivery', config, async (worker) => {
   });
   startCampaignWork(worker);
 });
+
+/** What an earlier boot of this instance was sending is planned again: a restart must not cost a lease. */
+function takeBackEarlierBoots({ db, log, claimedBy, onStop }: Worker): void {
+  const earlierBoots = every({
+    name: 'deliveries of earlier boots',
+    log,
+    intervalMs: EARLIER_BOOTS_EVERY_MS,
+    run: async () => {
+      if ((await reapEarlierBoots(db, { claimedBy })) === 0) void earlierBoots.stop(); // a new boot cannot meet one later
+    },
+  });
+  onStop('deliveries of earlier boots', () => earlierBoots.stop());
+}
 
 /** Starts campaigns, and closes those that nobody closed after their last chunk. */
 function startCampaignWork({ db, broker, log, claimedBy, onStop }: Worker): void {

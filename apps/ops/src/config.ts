@@ -15,5 +15,25 @@ export const topologySchema = z.object({
     .describe('Management API of the same broker, e.g. https://user:password@host:15671/api.'),
 });
 
+const seconds = (byDefault: number, description: string) =>
+  z.coerce.number().min(0).max(31_536_000).default(byDefault).describe(description);
+
+export const auditSchema = z.object({
+  DATABASE_URL: databaseUrl.describe('PostgreSQL, with the right to read; a replica will do.'),
+  AUDIT_LEASE_OVER_SECONDS: seconds(
+    60,
+    'Seconds that a lease may be over before its row is taken back: two reap intervals.',
+  ),
+  AUDIT_OVERDUE_SECONDS: seconds(300, 'Seconds that something due may wait to be claimed or announced.'),
+  AUDIT_HISTORY_DAYS: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(3_650)
+    .default(31)
+    .describe('Days of ended rows that are looked at.'),
+});
+
 export const loadMigrateConfig = (env: NodeJS.ProcessEnv) => parseConfig(migrateSchema, env);
 export const loadTopologyConfig = (env: NodeJS.ProcessEnv) => parseConfig(topologySchema, env);
+export const loadAuditConfig = (env: NodeJS.ProcessEnv) => parseConfig(auditSchema, env);

@@ -1,4 +1,5 @@
 import { ConfigError, createLog, safeErrorText } from '@dueline/runtime';
+import { runAudit } from './audit.ts';
 import { runMigrate } from './migrate.ts';
 import { applyTopology, checkTopology } from './topology.ts';
 
@@ -7,6 +8,7 @@ const HELP = `usage: dueline <command>
   migrate            bring the database to this version's schema (DATABASE_URL)
   topology           declare exchanges, queues and policies (AMQP_URL, AMQP_MANAGEMENT_URL)
   topology --check   say what the broker lacks or has differently; exit 1 if anything
+  audit [--json]     check what must always be true of the data; exit 1 if anything is not (DATABASE_URL)
 `;
 
 const print = (line: string): void => {
@@ -17,6 +19,8 @@ const { env } = process;
 
 const COMMANDS: Readonly<Record<string, () => Promise<void>>> = {
   migrate: () => runMigrate(env, print),
+  audit: () => runAudit({ env, print, json: false }),
+  'audit --json': () => runAudit({ env, print, json: true }),
   topology: () => applyTopology({ env, print, log }),
   'topology --check': () => checkTopology({ env, print, log }),
 };

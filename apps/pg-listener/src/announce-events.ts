@@ -3,7 +3,7 @@ import type { Db } from '@dueline/db';
 import { announceEvents, type EventTicket, type OutboxLimits, releaseEvents } from '@dueline/db/changes';
 import { groupBy } from '@dueline/kernel';
 import type { Broker } from '@dueline/mq';
-import { withSpan } from '@dueline/runtime';
+import { type Reach, withSpan } from '@dueline/runtime';
 import { publishTickets } from '@dueline/worker-app';
 
 /** The queue of each topic; the outbox accepts no topic that is not here. */
@@ -14,6 +14,7 @@ export interface AnnounceDeps {
   readonly broker: Pick<Broker, 'publish' | 'state'>;
   readonly limits: OutboxLimits;
   readonly onPublished: (topic: string, count: number) => void;
+  readonly reach?: Reach | undefined;
 }
 
 /**
@@ -26,6 +27,7 @@ export interface AnnounceDeps {
 export const announceOutboxEvents = (deps: AnnounceDeps) => async (): Promise<boolean> => {
   if (deps.broker.state() !== 'ready') return false;
   const tickets = await announceEvents(deps.db, deps.limits);
+  if (tickets.length > 0) deps.reach?.('announce_event.claimed');
   let unpublished = 0;
   for (const [topic, ofTopic] of groupBy(tickets, (ticket) => ticket.topic))
     unpublished += await publishTopic(deps, topic, ofTopic);
@@ -38,6 +40,7 @@ async function publishTopic(deps: AnnounceDeps, topic: string, tickets: EventTic
   const failed = await withSpan(`announce ${topic}`, { attributes: { 'dueline.events': tickets.length } }, () =>
     publishTickets(deps.broker, queue, tickets),
   );
+  deps.reach?.('announce_event.published');
   deps.onPublished(topic, tickets.length - failed.length);
   if (failed.length > 0) await releaseEvents(deps.db, failed);
   return failed.length;

@@ -1,14 +1,14 @@
 import { listen } from '@dueline/db';
 import { outboxLag } from '@dueline/db/changes';
 import { configOrExit, createDueAlarm } from '@dueline/runtime';
-import { runWorker } from '@dueline/worker-app';
+import { runWorker, tellWhenWritten } from '@dueline/worker-app';
 import { announceOutboxEvents } from './announce-events.ts';
 import { loadConfig } from './config.ts';
 import { createLookAgain } from './look-again.ts';
 
 const config = configOrExit(loadConfig, process.env);
 
-await runWorker('pg-listener', config, async ({ db, broker, log, metrics, onStop }) => {
+await runWorker('pg-listener', config, async ({ db, broker, log, metrics, onStop, reach }) => {
   const published = metrics.counter({
     name: 'dueline_outbox_published_total',
     help: 'Events announced.',
@@ -28,7 +28,8 @@ await runWorker('pg-listener', config, async ({ db, broker, log, metrics, onStop
   const lookAgain = createLookAgain();
   const announce = announceOutboxEvents({
     db,
-    broker,
+    broker: tellWhenWritten(broker, reach && (() => reach('announce_event.written'))),
+    reach,
     limits: {
       limit: config.OUTBOX_BATCH,
       leaseSeconds: config.OUTBOX_LEASE_SECONDS,

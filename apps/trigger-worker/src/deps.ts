@@ -2,6 +2,7 @@ import { actionExecute, type TenantTicket } from '@dueline/contracts';
 import type { Db } from '@dueline/db';
 import { unpublishDeliveries } from '@dueline/deliveries';
 import type { Broker, Log } from '@dueline/mq';
+import type { Reach } from '@dueline/runtime';
 import { publishTickets } from '@dueline/worker-app';
 
 /** What every handler of this app works with. */
@@ -12,6 +13,7 @@ export interface DecideDeps {
   readonly handOver: (deliveries: readonly TenantTicket[]) => Promise<void>;
   /** Counts decisions, for metrics. */
   readonly onDecided: (kind: 'event' | 'scheduled_action', decision: string) => void;
+  readonly reach?: Reach | undefined;
 }
 
 /**

@@ -19,6 +19,7 @@ export const fireScheduledActions =
       deps,
       data.tickets.map((ticket) => ({ ...ticket, ...tenant })),
     );
+    if (decided > 0) deps.reach?.('fire_action.handled');
     return decided === 0 ? discarded('no ticket held an action') : { outcome: 'done', detail: { actions: decided } };
   };
 
@@ -28,7 +29,13 @@ export async function fireTickets(deps: DecideDeps, tickets: readonly TenantTick
   await decideOrSplit(
     tickets,
     async (some) => {
-      decided += await concludeSettled(deps, await inTransaction(deps.db, (tx) => settleActions(tx, some)));
+      const settled = await inTransaction(deps.db, async (tx) => {
+        const written = await settleActions(tx, some);
+        if (written.entries.length > 0) deps.reach?.('fire_action.deciding');
+        return written;
+      });
+      if (settled.entries.length > 0) deps.reach?.('fire_action.committed');
+      decided += await concludeSettled(deps, settled);
     },
     (ticket, error) => recordFailure(deps, ticket, error),
   );

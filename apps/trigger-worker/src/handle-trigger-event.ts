@@ -25,6 +25,7 @@ export const handleTriggerEvents =
       },
       (ticket, error) => recordFailure(deps, ticket, error),
     );
+    if (taken > 0) deps.reach?.('decide_event.handled');
     return taken === 0 ? discarded('no ticket held an event') : { outcome: 'done', detail: { events: taken } };
   };
 
@@ -40,8 +41,10 @@ async function decideEvents(
     const carried = await carryOut(tx, message.tenant, firings);
     const decided: LogEntry[] = [...rejected, ...limited, ...carried.entries];
     await recordDecisions(tx, decided);
+    deps.reach?.('decide_event.deciding');
     return { taken: events.length, entries: decided, deliveries: carried.deliveries };
   });
+  if (taken > 0) deps.reach?.('decide_event.committed');
   for (const entry of entries) deps.onDecided('event', entry.decision);
   await deps.handOver(deliveries); // after the commit: a crash here costs one sweep, not a message
   return taken;

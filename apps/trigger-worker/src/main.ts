@@ -1,7 +1,7 @@
 import { attributeChanged, scheduledActionFire } from '@dueline/contracts';
 import { configOrExit, createDueAlarm } from '@dueline/runtime';
 import { dueWithin, recoverEarlierBoots } from '@dueline/scheduled-actions';
-import { runWorker } from '@dueline/worker-app';
+import { runWorker, tellWhenWritten } from '@dueline/worker-app';
 import { loadConfig } from './config.ts';
 import { type DecideDeps, handOverTo } from './deps.ts';
 import { fireScheduledActions } from './fire-scheduled-action.ts';
@@ -10,7 +10,7 @@ import { processDueActions } from './process-due-actions.ts';
 
 const config = configOrExit(loadConfig, process.env);
 
-await runWorker('trigger-worker', config, async ({ db, broker, log, metrics, claimedBy, onStop }) => {
+await runWorker('trigger-worker', config, async ({ db, broker, log, metrics, claimedBy, onStop, reach }) => {
   const decisions = metrics.counter({
     name: 'dueline_decisions_total',
     help: 'Decisions taken, by what was looked at and what was decided.',
@@ -19,8 +19,9 @@ await runWorker('trigger-worker', config, async ({ db, broker, log, metrics, cla
   const deps: DecideDeps = {
     db,
     log,
-    handOver: handOverTo({ db, broker, log }),
+    handOver: handOverTo({ db, log, broker: tellWhenWritten(broker, reach && (() => reach('hand_over.written'))) }),
     onDecided: (kind, decision) => decisions.inc({ kind, decision }),
+    reach,
   };
 
   const consumers = [

@@ -18,10 +18,14 @@ export function processDueActions(deps: DecideDeps, claim: Claim): () => Promise
     try {
       const settled = await inTransaction(deps.db, async (tx) => {
         const tickets = await claimBatch(tx, claim);
-        return tickets.length === 0 ? undefined : settleActions(tx, tickets);
+        if (tickets.length === 0) return undefined;
+        const written = await settleActions(tx, tickets);
+        deps.reach?.('process_due.deciding');
+        return written;
       });
       await handingOver;
       if (settled === undefined) return false;
+      deps.reach?.('process_due.committed');
       handingOver = concludeSettled(deps, settled);
     } catch (error) {
       if (error instanceof TransientError) throw error;

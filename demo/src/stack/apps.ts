@@ -68,7 +68,9 @@ export async function untilReady(app: App, timeoutMs = 30_000): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   let answer = 'no answer yet';
   while (performance.now() < deadline) {
-    if (app.child.exitCode !== null) throw new Error(`${app.name} ended with ${app.child.exitCode}:\n${app.tail()}`);
+    const { exitCode, signalCode } = app.child;
+    if (exitCode !== null || signalCode !== null)
+      throw new Error(`${app.name} ended with ${signalCode ?? exitCode}:\n${app.tail()}`);
     try {
       const response = await fetch(`${app.url}/readyz`, { signal: AbortSignal.timeout(2_000) });
       if (response.ok) return;

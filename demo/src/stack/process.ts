@@ -10,6 +10,8 @@ export interface OurProcess {
   readonly name: string;
   readonly child: ChildProcess;
   readonly logFile: string;
+  /** Resolves when it is gone, however it ended. */
+  readonly gone: Promise<void>;
   /** The last lines of its log. */
   tail(): string;
   /** SIGTERM, and SIGKILL after `graceMs`. Resolves when it is gone. */
@@ -45,6 +47,7 @@ export function spawnNode({ name, args, cwd, env, logFile }: Spawn, onStdout?: (
     name,
     child,
     logFile,
+    gone,
     tail: () => readFileSync(logFile, 'utf8').split('\n').slice(-15).join('\n'),
     stop: async (graceMs = 8_000) => {
       if (child.exitCode !== null || child.signalCode !== null) return;

@@ -15,12 +15,18 @@ import { type LineSimulator, startSimulator } from './simulator.ts';
 export interface Stack {
   readonly database: Database;
   readonly databaseUrl: string;
+  /** With its vhost as the path. */
+  readonly amqpUrl: string;
+  readonly amqpManagementUrl: string;
   readonly line: LineSimulator;
   readonly apps: ReadonlyMap<AppName, App>;
   readonly secretsKey: Buffer;
   readonly logFolder: string;
   readonly source: Services['source'];
-  /** Starts an app again that was stopped or killed, under the same instance name; `env` overrides its settings. Resolves when it is ready. */
+  /**
+   * Starts an app again that was stopped or killed, under the same instance name, or beside it as a replica under the
+   * INSTANCE_NAME in `env`, which overrides its settings. Resolves when it is ready; `apps` holds the newest of each.
+   */
   restart(name: AppName, env?: Readonly<Record<string, string>>): Promise<App>;
   /** Ends everything in order and removes its data. May be called again. */
   stop(): Promise<void>;
@@ -87,15 +93,21 @@ async function startAll(options: StackOptions, undo: (() => Promise<void>)[]): P
     ...(options.appEnv === undefined ? {} : { env: options.appEnv }),
     ...(options.appsFolder === undefined ? {} : { appsFolder: options.appsFolder }),
   };
-  const apps = await startApps(undo, settings);
+  const all: App[] = [];
+  undo.push(async () => {
+    await Promise.all(all.map((app) => app.stop()));
+  });
+  const apps = await startApps(all, settings);
   const restart = async (name: AppName, env: Readonly<Record<string, string>> = {}): Promise<App> => {
     const app = await startApp(name, { ...settings, env: { ...settings.env, ...env } });
+    all.push(app);
     apps.set(name, app);
     await untilReady(app);
     return app;
   };
-  const { databaseUrl } = place;
-  return { database, databaseUrl, line, apps, secretsKey, logFolder, source: services.source, restart };
+  const { databaseUrl, amqpUrl, amqpManagementUrl } = place;
+  const { source } = services;
+  return { database, databaseUrl, amqpUrl, amqpManagementUrl, line, apps, secretsKey, logFolder, source, restart };
 }
 
 async function prepare(stage: {
@@ -112,12 +124,14 @@ async function prepare(stage: {
   return line;
 }
 
-async function startApps(undo: (() => Promise<void>)[], settings: AppSettings): Promise<Map<AppName, App>> {
+/** @param all Gets each app as it starts, so that all are stopped whatever happens next. */
+async function startApps(all: App[], settings: AppSettings): Promise<Map<AppName, App>> {
   const apps = new Map<AppName, App>();
-  undo.push(async () => {
-    await Promise.all([...apps.values()].map((app) => app.stop()));
-  });
-  for (const name of APP_NAMES) apps.set(name, await startApp(name, settings));
+  for (const name of APP_NAMES) {
+    const app = await startApp(name, settings);
+    all.push(app);
+    apps.set(name, app);
+  }
   await Promise.all([...apps.values()].map((app) => untilReady(app)));
   return apps;
 }

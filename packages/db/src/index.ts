@@ -2,6 +2,13 @@ export { and, eq, inArray, is, isNull, SQL, sql } from 'drizzle-orm';
 export { getTableConfig, IndexedColumn, PgDialect, PgTable } from 'drizzle-orm/pg-core';
 export { column, tenantTicketRows, ticketRows } from './batch.ts';
 export { errorCode, translateError } from './errors.ts';
+export {
+  type AuditLimits,
+  checkInvariants,
+  DB_INVARIANTS,
+  type Invariant,
+  type InvariantResult,
+} from './invariants.ts';
 export { type Listener, type ListenOptions, listen } from './listen.ts';
 export { migrate, missingMigrations } from './migrate.ts';
 export { type Database, type Db, inTransaction, openDatabase, STATEMENT_TIMEOUT_MS, type Tx } from './open.ts';

@@ -30,21 +30,24 @@ const IDLE_CONNECTION_MS = 300_000;
  * Opens a pool. Connects lazily; errors of idle connections go to `onError` and never end the process.
  *
  * @param options.maxConnections Connections of this process, 1 or more.
+ * @param options.statementTimeoutMs {@link STATEMENT_TIMEOUT_MS} unless given; more only for what no worker waits for.
  */
 export function openDatabase(options: {
   url: string;
   applicationName: string;
   maxConnections: number;
   onError: (error: unknown) => void;
+  statementTimeoutMs?: number;
 }): Database {
+  const { statementTimeoutMs = STATEMENT_TIMEOUT_MS } = options;
   const pool = new pg.Pool({
     connectionString: options.url,
     application_name: options.applicationName,
     max: options.maxConnections,
     connectionTimeoutMillis: 5_000,
-    statement_timeout: STATEMENT_TIMEOUT_MS,
+    statement_timeout: statementTimeoutMs,
     idle_in_transaction_session_timeout: STATEMENT_TIMEOUT_MS,
-    query_timeout: STATEMENT_TIMEOUT_MS + 5_000, // a server that stopped answering cannot end the statement itself
+    query_timeout: statementTimeoutMs + 5_000, // a server that stopped answering cannot end the statement itself
     options: '-c timezone=UTC',
     keepAlive: true,
     idleTimeoutMillis: IDLE_CONNECTION_MS,

@@ -8,6 +8,7 @@ export {
 export { createDeliveries, type DeliveryToCreate } from './create.ts';
 export { type ChunkToCreate, createChunkDeliveries } from './create-chunks.ts';
 export type { CreatedDelivery } from './insert.ts';
+export { DELIVERY_INVARIANTS } from './invariants.ts';
 export { reapDeliveries, reapEarlierBoots } from './reap.ts';
 export { type LogicalSend, retryKey } from './retry-key.ts';
 export { type AttemptResult, type Settlement, settleDeliveries } from './settle.ts';

@@ -1,4 +1,4 @@
-import { baseConfig, seconds } from '@dueline/runtime';
+import { baseConfig, CRASH_AT_PATTERN, seconds, testOnly } from '@dueline/runtime';
 import { z } from 'zod';
 
 /** What every worker app is told besides its own settings. */
@@ -16,6 +16,10 @@ export const workerConfig = baseConfig.extend({
     .default(10)
     .describe('Connections of this process.'),
   AMQP_URL: z.url({ protocol: /^amqps?$/ }).describe('RabbitMQ, with the vhost as its path.'),
+  CRASH_AT: testOnly(
+    z.string().regex(CRASH_AT_PATTERN, 'must be a crash point with its options'),
+    'Where the process kills itself: `<point>`, `<point>:<n>` for the n-th time it is reached; with `=stop` it freezes.',
+  ),
 });
 export type WorkerConfig = z.output<typeof workerConfig>;
 

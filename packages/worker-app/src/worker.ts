@@ -3,12 +3,14 @@ import { type Db, missingMigrations, openDatabase } from '@dueline/db';
 import { TransientError } from '@dueline/kernel';
 import { type Broker, connectBroker } from '@dueline/mq';
 import {
+  createCrashPoints,
   createLog,
   createMetrics,
   type HealthCheck,
   type Log,
   type Metrics,
   type OnStop,
+  type Reach,
   runService,
   startHealthServer,
   startTracing,
@@ -29,6 +31,8 @@ export interface Worker {
   readonly claimedBy: string;
   /** Registers a step of the ordered stop: what is registered last stops first. */
   readonly onStop: OnStop;
+  /** For tests: kills or freezes this process at the crash point that CRASH_AT names; undefined when it names none. */
+  readonly reach: Reach | undefined;
 }
 
 /**
@@ -77,7 +81,8 @@ export function runWorker(
     log.info({ port: health.port }, 'health and metrics are served');
 
     const claimedBy = `${service}/${config.INSTANCE_NAME}:${randomUUID()}`;
-    await start({ db, broker, log, metrics, claimedBy, onStop });
+    const reach = createCrashPoints({ at: config.CRASH_AT, log });
+    await start({ db, broker, log, metrics, claimedBy, onStop, reach });
     onStop('readiness', () => health.setStopping());
     log.info({ claimedBy }, 'started');
   });

@@ -1,0 +1,69 @@
+import type { Tenant } from '@dueline/contracts';
+import { type Db, inTransaction } from '@dueline/db';
+import { columnOf, insertTenant, insertUsers } from '@dueline/db/testing';
+import { createDeliveries, settleDeliveries, startDeliveries } from '@dueline/deliveries';
+import { deliveryToCreate } from '@dueline/deliveries/testing';
+import { claimBatch, finishActions, holdActions, scheduleMany } from '@dueline/scheduled-actions';
+import { actionToSchedule } from '@dueline/scheduled-actions/testing';
+import { createRule, type LogEntry, recordDecisions } from '@dueline/trigger-rules';
+
+/** One action that is done and whose message LINE accepted, and one that was cancelled, as the apps make them. */
+export async function healthyDatabase(db: Db): Promise<void> {
+  const tenant = await insertTenant(db);
+  const [userId = ''] = await insertUsers(db, tenant, 1);
+  const triggerRuleId = await createRule(db, tenant, {
+    name: 'city',
+    sourceType: 'attribute_changed',
+    sourceConfig: { attribute: 'city' },
+    actionType: 'send_message',
+    actionConfig: { messages: [{ type: 'text', text: 'hello' }] },
+  });
+  const waiting = { userId, triggerRuleId, delaySeconds: 0 };
+  await inTransaction(db, (tx) =>
+    scheduleMany(tx, [actionToSchedule(tenant, waiting), actionToSchedule(tenant, waiting)]),
+  );
+  await decide(db, tenant, { userId, triggerRuleId });
+  await send(db, tenant);
+}
+
+async function decide(db: Db, tenant: Tenant, who: { userId: string; triggerRuleId: string }): Promise<void> {
+  const claim = {
+    claimedBy: 'cron:1',
+    via: 'queue',
+    limit: 10,
+    leaseSeconds: 60,
+    maxProcessing: 10,
+    overdueMs: 0,
+  } as const;
+  const tickets = await claimBatch(db, claim);
+  const [channelId = ''] = await columnOf(db, 'select channel_id from line_oa');
+  await inTransaction(db, async (tx) => {
+    const [done, cancelled] = await holdActions(tx, tickets);
+    if (done === undefined || cancelled === undefined) throw new Error('two actions were to be claimed');
+    await finishActions(tx, [
+      { ...done, to: 'done' },
+      { ...cancelled, to: 'cancelled', reason: 'conditions_no_longer_hold' },
+    ]);
+    const what = { kind: 'action', logicalId: done.id, scheduledActionId: done.id } as const;
+    await createDeliveries(tx, [deliveryToCreate(tenant, { ...who, ...what, channelId: String(channelId) })]);
+    const base = { ...tenant, ...who, triggerOn: 'scheduled_action', ruleVersion: 1, eventId: null, rootId: null };
+    const entries: LogEntry[] = [
+      { ...base, action: done.request, decision: 'fired', reasonCode: 'due', scheduledActionId: done.id },
+      {
+        ...{ ...base, action: cancelled.request, decision: 'cancelled', scheduledActionId: cancelled.id },
+        reasonCode: 'conditions_no_longer_hold',
+      },
+    ];
+    await recordDecisions(tx, entries);
+  });
+}
+
+async function send(db: Db, tenant: Tenant): Promise<void> {
+  const [id = '', fence = ''] = await columnOf(db, 'select unnest(array[id, fence]) from delivery');
+  const start = { claimedBy: 'line:1', leaseSeconds: 60, settleSeconds: 60 };
+  const tickets = [{ id: String(id), fence: String(fence) }];
+  const [started] = await startDeliveries(db, tenant, { tickets, start });
+  if (started === undefined) throw new Error('a delivery was to be started');
+  const result = { outcome: 'accepted', httpStatus: 200, lineRequestId: 'request-1' } as const;
+  await settleDeliveries(db, [{ started, result }]);
+}

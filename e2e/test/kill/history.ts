@@ -1,0 +1,74 @@
+import { checkInvariants, DB_INVARIANTS, type Db } from '@dueline/db';
+import { DELIVERY_INVARIANTS } from '@dueline/deliveries';
+import type { Stack } from '@dueline/demo';
+import type { ReceiptRow } from '@dueline/line-simulator';
+import { SCHEDULED_ACTION_INVARIANTS } from '@dueline/scheduled-actions';
+import { TRIGGER_RULE_INVARIANTS } from '@dueline/trigger-rules';
+
+/** A message that somebody is to get exactly once. */
+export interface Planned {
+  readonly user: string;
+  /** The mark in its text, which no retry key changes. */
+  readonly lid: string;
+}
+
+/** What is wrong with a history, in words; every list is empty when nothing is. */
+export interface History {
+  /** Planned and not received. */
+  readonly lost: readonly string[];
+  /** Received more than once. */
+  readonly doubled: readonly string[];
+  /** Received though not planned. */
+  readonly unplanned: readonly string[];
+  /** Breaches of LINE's contract, since the beginning. */
+  readonly violations: readonly string[];
+  /** Rows that are not at their end. */
+  readonly stuck: readonly string[];
+  /** What the audit finds. */
+  readonly audit: readonly string[];
+}
+
+export const CLEAN: History = { lost: [], doubled: [], unplanned: [], violations: [], stuck: [], audit: [] };
+
+/** Compares what was planned with what LINE delivered and with what the database says. */
+export async function judgeHistory(
+  { line, database }: Pick<Stack, 'line' | 'database'>,
+  { planned, receipts }: { planned: readonly Planned[]; receipts: readonly ReceiptRow[] },
+): Promise<History> {
+  const received = Map.groupBy(receipts, ({ user, lid }) => `${lid ?? 'unmarked'} of ${user}`);
+  const keys = new Set(planned.map(({ user, lid }) => `${lid} of ${user}`));
+  const violations = await line.violations();
+  return {
+    lost: [...keys].filter((key) => !received.has(key)),
+    doubled: [...received].filter(([, { length }]) => length > 1).map(([key, { length }]) => `${length} × ${key}`),
+    unplanned: [...received.keys()].filter((key) => !keys.has(key)),
+    violations: violations.map(({ code, lid, user, detail }) => `${code} ${lid} of ${user}: ${detail}`),
+    stuck: await openRows(database.db),
+    audit: await auditFindings(database.db),
+  };
+}
+
+/** Rows that still have something before them, and rows that ended as none should here. */
+async function openRows(db: Db): Promise<string[]> {
+  const { rows } = await db.$client.query<{ what: string }>(`
+    select 'event_outbox ' || id || ' is ' || status as what from event_outbox
+    union all
+    select 'scheduled_action ' || id || ' is ' || status from scheduled_action where status <> 'done'
+    union all
+    select 'delivery ' || id || ' is ' || status from delivery where status <> 'accepted'`);
+  return rows.map(({ what }) => what);
+}
+
+/** Twice the interval of the reaper and of the sweeps in these tests. */
+const LIMITS = { leaseOverSeconds: 2, overdueSeconds: 2, historyDays: 1 };
+
+async function auditFindings(db: Db): Promise<string[]> {
+  const invariants = [
+    ...DB_INVARIANTS,
+    ...TRIGGER_RULE_INVARIANTS,
+    ...SCHEDULED_ACTION_INVARIANTS,
+    ...DELIVERY_INVARIANTS,
+  ];
+  const results = await checkInvariants(db, invariants, LIMITS);
+  return results.flatMap(({ id, sample }) => sample.map((what) => `${id}: ${what}`));
+}

@@ -1,0 +1,93 @@
+import { type Invariant, type SQL, sql } from '@dueline/db';
+
+/** {@link retryKey} in SQL, for the send of the row `delivery` on the account `account`: computed twice, by two programs. */
+const recomputedKey = (epoch: SQL) => sql`
+  (select encode(set_byte(set_byte(hash, 6, get_byte(hash, 6) & 15 | 128), 8, get_byte(hash, 8) & 63 | 128), 'hex')::uuid
+     from (select substring(sha256(convert_to(concat_ws('/', 'lrk1', account.channel_id, delivery.kind, delivery.logical_id, ${epoch},
+             delivery.endpoint, delivery.ordinal, delivery.split_path), 'UTF8')) from 1 for 16) as hash) as name)`;
+
+/** What must be true of the ledger of sends. */
+export const DELIVERY_INVARIANTS: readonly Invariant[] = [
+  {
+    id: 'I4.delivery',
+    says: 'while a send has an owner nobody else ends it',
+    offending: ({ historyDays }) => sql`
+      select format('delivery %s: accepted under fence %s, last owned by %s under %s, which ended %s', delivery.id, delivery.fence,
+                    last.claimed_by, last.fence, coalesce(last.outcome, 'never')) as what
+        from delivery
+       cross join lateral (select * from delivery_attempt where delivery_id = delivery.id order by fence desc limit 1) as last
+       where delivery.status = 'accepted' and delivery.created_date > app_now() - make_interval(days => ${historyDays})
+         and (delivery.fence <= last.fence or (delivery.fence = last.fence + 1 and last.outcome is null))`,
+  },
+  {
+    id: 'I6.key',
+    says: 'the retry key of a send is computed from what the send is, and from nothing else',
+    offending: ({ historyDays }) => sql`
+      select format('delivery %s: has key %s', delivery.id, delivery.retry_key) as what
+        from delivery join line_oa as account on account.id = delivery.line_oa_id
+       where delivery.created_date > app_now() - make_interval(days => ${historyDays})
+         and delivery.retry_key <> ${recomputedKey(sql`delivery.epoch`)}`,
+  },
+  {
+    id: 'I6.attempt',
+    says: 'every request to LINE was written ahead by an owner of the row, with the key of the row',
+    offending: ({ historyDays }) => sql`
+      select format('delivery %s: attempt %s with key %s and fence %s', delivery.id, attempt_no, attempt.retry_key, attempt.fence) as what
+        from delivery_attempt as attempt
+        join delivery on delivery.id = attempt.delivery_id
+        join line_oa as account on account.id = delivery.line_oa_id
+       where delivery.created_date > app_now() - make_interval(days => ${historyDays})
+         and (delivery.first_attempt_at is null or attempt.fence > delivery.fence
+              or (attempt.retry_key <> delivery.retry_key
+                  and not exists (select from generate_series(1, delivery.epoch - 1) as earlier (epoch)
+                                   where attempt.retry_key = ${recomputedKey(sql`earlier.epoch`)})))`,
+  },
+  {
+    id: 'I13',
+    says: 'an action that is done has exactly one delivery, and one that is not has none',
+    offending: ({ historyDays }) => sql`
+      with effect as (
+        select scheduled_action_id as id, epoch, count(*) as deliveries from delivery
+         where kind = 'action' and scheduled_action_id is not null group by 1, 2
+      )
+      select format('scheduled_action %s: done with %s deliveries', action.id, coalesce(deliveries, 0)) as what
+        from scheduled_action as action left join effect on effect.id = action.id and effect.epoch = action.gen + 1
+       where status = 'done' and action_type = 'send_message'
+         and executed_at > app_now() - make_interval(days => ${historyDays}) and deliveries is distinct from 1
+      union all
+      select format('scheduled_action %s: %s with %s deliveries', action.id, status, deliveries)
+        from scheduled_action as action join effect on effect.id = action.id and effect.epoch = action.gen + 1
+       where status <> 'done'`,
+  },
+  {
+    id: 'I13b',
+    says: 'what counts as accepted was accepted by LINE, once',
+    offending: ({ historyDays }) => sql`
+      with answers as (
+        select delivery_id as id, count(*) filter (where outcome = 'accepted') as accepted,
+               count(*) filter (where outcome = 'already') as already
+          from delivery_attempt group by 1
+      )
+      select format('delivery %s: accepted at %s as %s, by %s + %s attempts', delivery.id, accepted_at,
+                    coalesce(line_request_id, line_accepted_request_id), coalesce(accepted, 0), coalesce(already, 0)) as what
+        from delivery left join answers using (id)
+       where status = 'accepted' and created_date > app_now() - make_interval(days => ${historyDays})
+         and (accepted_at is null or coalesce(line_request_id, line_accepted_request_id) is null
+              or coalesce(accepted, 0) + coalesce(already, 0) = 0 or accepted > epoch)`,
+  },
+  {
+    id: 'I13c',
+    says: 'a delivery that is due is announced soon',
+    offending: ({ overdueSeconds }) => sql`
+      select format('delivery %s: due since %s and not announced', id, next_attempt_at) as what from delivery
+       where status = 'planned' and published_at is null
+         and next_attempt_at < app_now() - make_interval(secs => ${overdueSeconds})`,
+  },
+  {
+    id: 'I14.delivery',
+    says: 'a send whose lease is over is taken back',
+    offending: ({ leaseOverSeconds }) => sql`
+      select format('delivery %s: of %s, lease over since %s', id, claimed_by, lease_until) as what from delivery
+       where status = 'sending' and lease_until < clock_timestamp() - make_interval(secs => ${leaseOverSeconds})`,
+  },
+];

@@ -1,0 +1,62 @@
+import type { Log } from './log.ts';
+
+/**
+ * Every place where a kill is worth a test, by what has happened when it is reached. An app reaches a point only when there
+ * is work; the end-to-end tests kill at each.
+ */
+export const CRASH_POINTS = {
+  'announce_event.claimed': 'events are published in the database, none of their tickets is with the broker',
+  'announce_event.written': 'the tickets were written to the socket; whether the broker has them is not known',
+  'announce_event.published': 'the broker has confirmed the tickets of events',
+  'decide_event.deciding': 'the transaction that decides events has written everything and is not committed',
+  'decide_event.committed': 'events are decided, their deliveries are not handed over',
+  'decide_event.handled': 'events are decided and handed over, their message is not acknowledged',
+  'announce_action.claimed': 'due actions are claimed for the queue, none of their tickets is with the broker',
+  'announce_action.written': 'the tickets were written to the socket; whether the broker has them is not known',
+  'announce_action.published': 'the broker has confirmed the tickets of due actions',
+  'fire_action.deciding': 'the transaction that decides announced actions has written everything and is not committed',
+  'fire_action.committed': 'announced actions are decided, their deliveries are not handed over',
+  'fire_action.handled': 'announced actions are decided and handed over, their message is not acknowledged',
+  'process_due.deciding': 'the transaction that claims and decides due actions is not committed',
+  'process_due.committed': 'due actions are claimed and decided, their deliveries are not handed over',
+  'hand_over.written':
+    'the tickets of new deliveries were written to the socket; whether the broker has them is not known',
+  'announce_delivery.claimed': 'deliveries count as announced, none of their tickets is with the broker',
+  'announce_delivery.written': 'the tickets were written to the socket; whether the broker has them is not known',
+  'announce_delivery.published': 'the broker has confirmed the tickets of deliveries',
+  'send.started': 'deliveries are owned and their attempts written ahead, nothing was sent',
+  'send.answered': 'LINE has answered, the verdict is not written',
+  'send.settled': 'the verdict is written, the slot is not free yet',
+} as const satisfies Readonly<Record<string, string>>;
+
+export type CrashPoint = keyof typeof CRASH_POINTS;
+
+/** Says that a point was reached. Returns unless the process was told to die there. */
+export type Reach = (point: CrashPoint) => void;
+
+/** `<point>[:<n>][=stop]`: at the n-th time (n from 1; the first unless given) that the point is reached, die, or freeze. */
+export const CRASH_AT_PATTERN = new RegExp(
+  `^(${Object.keys(CRASH_POINTS).join('|').replaceAll('.', '\\.')})(:[1-9]\\d{0,5})?(=stop)?$`,
+);
+
+/**
+ * For tests: a process that, where `at` says ({@link CRASH_AT_PATTERN}), ends by SIGKILL, at once and without any cleaning
+ * up, or freezes by SIGSTOP until somebody sends SIGCONT.
+ *
+ * @returns undefined when `at` is: then nothing is reached and nothing is paid.
+ */
+export function createCrashPoints({ at, log }: { at: string | undefined; log: Log }): Reach | undefined {
+  if (at === undefined) return undefined;
+  const [where = '', how] = at.split('=');
+  const [armed, times = '1'] = where.split(':');
+  let left = Number(times);
+  return (point) => {
+    if (point !== armed) return;
+    left -= 1;
+    if (left !== 0) return;
+    log.warn({ crashPoint: point }, how === 'stop' ? 'frozen, as CRASH_AT says' : 'killed, as CRASH_AT says');
+    process.kill(process.pid, how === 'stop' ? 'SIGSTOP' : 'SIGKILL');
+    // Not one more callback before the signal comes.
+    if (how !== 'stop') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+  };
+}
