@@ -73,8 +73,8 @@ const MUTANTS: readonly Mutant[] = [
   {
     name: 'a verdict asks for the status of the row instead of its fence',
     file: 'packages/deliveries/src/settle.ts',
-    line: 'join verdict on delivery.id = verdict.id and delivery.fence = verdict.fence',
-    changed: 'join verdict on delivery.id = verdict.id',
+    line: "(delivery.status = 'sending' and delivery.fence = verdict.fence)",
+    changed: "(delivery.status = 'sending')",
     accident: lateVerdict,
     shows: ({ doubled, audit }) => {
       expect(audit).toContainEqual(expect.stringMatching(/^I4\.delivery: /));
