@@ -105,12 +105,13 @@ export const RULES: readonly RuleDraft[] = [
   },
 ];
 
-const WAVES = 6;
+const WAVES = 12;
+const USERS_PER_WAVE = 10;
 const goldWaves: readonly Act[] = Array.from({ length: WAVES }, (_, wave) => ({
-  atMs: 300 + wave * 450, // so that what a wave made wait does not come due just as another one begins
-  users: { first: wave * 20, count: 20 },
+  atMs: 300 + wave * 225, // so that what a wave made wait does not come due just as another one begins
+  users: { first: wave * USERS_PER_WAVE, count: USERS_PER_WAVE },
   set: { tier: 'gold' },
-  tell: '20 users of each account become Gold',
+  tell: `${USERS_PER_WAVE} users of each account become Gold`,
 }));
 const cartsFilled: Act = {
   atMs: 800,
