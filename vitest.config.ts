@@ -2,6 +2,9 @@ import { defineConfig } from 'vitest/config';
 
 const folders = '{packages/*,apps/*,infra/local,demo,models}';
 
+/** Long checks run by `.ci/nightly` only. */
+const nightly = process.env.DUELINE_NIGHTLY === '1';
+
 export default defineConfig({
   test: {
     passWithNoTests: false,
@@ -41,7 +44,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'e2e',
-          include: ['e2e/test/**/*.e2e.test.ts'],
+          include: nightly ? ['e2e/test/**/*.nightly.test.ts'] : ['e2e/test/**/*.e2e.test.ts'],
           globalSetup: ['./infra/local/src/vitest-global-setup.ts'],
           fileParallelism: false, // each file runs a whole product on two cores
           testTimeout: 90_000,

@@ -58,7 +58,7 @@ test('every app told to stop in the middle of a batch ends in order, and nothing
   const planned = await stage.wave(500);
   await stage.received(planned, 50);
 
-  expect(await end(APP_NAMES)).toEqual([0, 0, 0, 0]);
+  expect(await end(APP_NAMES)).toEqual(APP_NAMES.map(() => 0));
   await Promise.all(APP_NAMES.map((name) => stage.stack.restart(name)));
 
   expect(await stage.outcome(planned)).toEqual(CLEAN);
