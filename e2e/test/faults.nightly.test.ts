@@ -68,7 +68,7 @@ test('every app killed in the middle of a batch and restarted: nothing is lost, 
   const planned = await stage.wave(500);
   await stage.received(planned, 50);
 
-  expect(await end(APP_NAMES, 'kill')).toEqual(Array(4).fill('SIGKILL'));
+  expect(await end(APP_NAMES, 'kill')).toEqual(APP_NAMES.map(() => 'SIGKILL'));
   await Promise.all(APP_NAMES.map((name) => stage.stack.restart(name)));
 
   expect(await stage.outcome(planned)).toEqual(CLEAN);
