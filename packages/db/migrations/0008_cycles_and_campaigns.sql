@@ -24,7 +24,7 @@ create trigger scheduled_trigger_execution_guard before update on scheduled_trig
   when (old.status is distinct from new.status or old.fence is distinct from new.fence)
   execute function guard_row('processing>processing', 'processing>completed', 'processing>failed', 'processing>cancelled', 'processing>skipped');
 
--- A campaign and when it starts. Nobody writes it yet.
+-- A campaign and when it starts.
 create table campaign (
   id bigint generated always as identity primary key,
   organization_id bigint not null,

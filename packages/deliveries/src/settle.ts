@@ -1,4 +1,4 @@
-import { column, type Db, sql, translateError } from '@dueline/db';
+import { column, type Db, sql } from '@dueline/db';
 import { storableText } from '@dueline/kernel';
 import type { StartedDelivery } from './start.ts';
 import { isProven } from './state.ts';
@@ -43,8 +43,7 @@ export async function settleDeliveries(db: Db, settlements: readonly Settlement[
       rows.map((row) => read(row) ?? null),
       type,
     );
-  const moved = await db
-    .execute<{ id: string }>(sql`
+  const moved = await db.execute<{ id: string }>(sql`
     with verdict as materialized (
       select * from unnest(
         ${col(({ started }) => started.id, 'bigint')}, ${col(({ started }) => started.fence, 'bigint')},
@@ -84,9 +83,6 @@ export async function settleDeliveries(db: Db, settlements: readonly Settlement[
            updated_date = clock_timestamp()
       from verdict join held on held.id = verdict.id
      where delivery.id = verdict.id
-    returning delivery.id`)
-    .catch((error: unknown) => {
-      throw translateError(error);
-    });
+    returning delivery.id`);
   return new Set(moved.rows.map((row) => row.id));
 }

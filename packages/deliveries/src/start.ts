@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Tenant, Ticket } from '@dueline/contracts';
-import { type Db, sql, ticketRows, translateError } from '@dueline/db';
+import { type Db, sql, ticketRows } from '@dueline/db';
 import type { LogicalSend } from './retry-key.ts';
 import { isInDoubt, RETRY_KEY_HOURS } from './state.ts';
 
@@ -61,8 +61,7 @@ export async function startDeliveries(
   tenant: Tenant,
   { tickets, start }: { tickets: readonly Ticket[]; start: Start },
 ): Promise<StartedDelivery[]> {
-  const { rows } = await db
-    .execute<StartedRow>(sql`
+  const { rows } = await db.execute<StartedRow>(sql`
       with campaigns as materialized (
         select id from campaign
          where status = 'sending' and deleted_date is null
@@ -106,10 +105,7 @@ export async function startDeliveries(
         insert into delivery_attempt (delivery_id, attempt_no, organization_id, line_oa_id, fence, claimed_by, retry_key)
         select id, attempt_no, organization_id, line_oa_id, fence, claimed_by, retry_key from started
       )
-      select id, fence, endpoint, campaign_id, attempt_no, ambiguous, retry_key, body, body_sha256, traceparent from started order by id`)
-    .catch((error: unknown) => {
-      throw translateError(error);
-    });
+      select id, fence, endpoint, campaign_id, attempt_no, ambiguous, retry_key, body, body_sha256, traceparent from started order by id`);
   return rows.map((row) => parseStarted(row, tenant));
 }
 
