@@ -59,3 +59,12 @@ export {
   scalar,
 } from './sources.ts';
 export { isStorable, NOT_STORABLE } from './storable.ts';
+export {
+  branchName,
+  DEFAULT_BRANCH,
+  MAX_WAITS,
+  WAIT_SOURCES,
+  type WaitFor,
+  type WaitSource,
+  waitFor,
+} from './waits.ts';

@@ -158,6 +158,9 @@ test('a delivery takes a new retry key only with a new epoch', async () => {
 
 test.for([
   ['a new execute_at without a new fence', "execute_at = execute_at + interval '1 s'", {}],
+  ['a branch without a new fence', "branch = 'clicked'", {}],
+  ['a second branch', "branch = 'expired', fence = fence + 1", { branch: 'clicked' }],
+  ['to forget its branch', 'branch = null, fence = fence + 1', { branch: 'clicked' }],
   [
     'a revival without a new gen',
     "status = 'pending', executed_at = null, fence = fence + 1",
@@ -171,4 +174,15 @@ test.for([
   ).rejects.toMatchObject({
     code: 'DL004',
   });
+});
+
+test('a scheduled action that waits again under a new gen forgets its branch', async () => {
+  const [action] = TABLES;
+  const row = { ...tenantColumns(), ...action?.insert(), branch: 'clicked', status: 'cancelled', cancel_reason: 'x' };
+  const { id } = await insertRow(shared.db, 'scheduled_action', { ...row, executed_at: new Date() });
+  const { rowCount } = await shared.db.$client.query(
+    "update scheduled_action set status = 'pending', executed_at = null, branch = null, gen = 1, fence = fence + 1 where id = $1",
+    [id],
+  );
+  expect(rowCount).toBe(1);
 });

@@ -14,3 +14,4 @@ export {
   staleProcessingMinute,
   TRANSITIONS,
 } from './state.ts';
+export { checkAndCompleteDelayWait, type Fact, type WaitMet } from './wait.ts';

@@ -121,7 +121,7 @@ test.for([
   if (prepare !== '') await query(prepare);
   for (const setting of PLAN_SETTINGS) {
     const plan = await planOfClaim(setting);
-    expect(plan, setting).toContain('idx_scheduled_action_pending');
+    expect(plan, setting).toContain('idx_scheduled_action_due');
     expect(plan, setting).not.toMatch(/Seq Scan on scheduled_action/);
   }
 });
@@ -177,7 +177,7 @@ test('the look-ahead costs a backlog one probe', async () => {
   const hits = () =>
     columnOf(
       own.db,
-      `select sum(idx_tup_read) from pg_stat_user_indexes where indexrelname = 'idx_scheduled_action_pending'`,
+      `select sum(idx_tup_read) from pg_stat_user_indexes where indexrelname = 'idx_scheduled_action_due'`,
     );
   const before = Number((await hits())[0]);
   expect(await dueWithin(database.db, 2_000)).toEqual([0]);

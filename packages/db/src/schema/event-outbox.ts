@@ -12,7 +12,9 @@ export const eventOutbox = pgTable(
   {
     id: id('id').primaryKey().generatedAlwaysAsIdentity(),
     eventId: uuid('event_id').notNull().defaultRandom(),
-    topic: text('topic', { enum: ['attribute_changed'] }).notNull(),
+    topic: text('topic', {
+      enum: ['attribute_changed', 'form_submitted', 'campaign_click', 'friend_track_event_inserted', 'booking_event'],
+    }).notNull(),
     ...tenantColumns,
     userId: text('user_id').notNull(),
     payload: jsonb('payload').notNull(),

@@ -1,9 +1,10 @@
 import { sql } from 'drizzle-orm';
-import { pgTable, text, unique } from 'drizzle-orm/pg-core';
+import { pgTable, smallint, text, unique } from 'drizzle-orm/pg-core';
 import { id, instant } from './columns.ts';
 
 /**
  * A LINE Official Account. Written by accounts; its token is sealed, and opened in line-delivery only.
+ * stopped_at: the emergency stop. quiet_from and quiet_to: local times HH:MM of its zone, during which nothing is sent.
  * line_oa_tenant_key exists so that tenant rows refer to organization and account together.
  */
 export const lineOa = pgTable(
@@ -18,6 +19,13 @@ export const lineOa = pgTable(
     status: text('status', { enum: ['active', 'paused_auth', 'paused_quota'] })
       .notNull()
       .default('active'),
+    stoppedAt: instant('stopped_at'),
+    quietFrom: text('quiet_from'),
+    quietTo: text('quiet_to'),
+    quietPolicy: text('quiet_policy', { enum: ['shift', 'drop', 'ignore'] })
+      .notNull()
+      .default('shift'),
+    spreadMinutes: smallint('spread_minutes').notNull().default(10),
     createdDate: instant('created_date').notNull().default(sql`app_now()`),
     deletedDate: instant('deleted_date'),
   },

@@ -1,11 +1,12 @@
 import { sql } from 'drizzle-orm';
-import { index, integer, jsonb, pgTable, smallint, text, unique, uuid } from 'drizzle-orm/pg-core';
+import { index, integer, jsonb, pgTable, smallint, text, unique, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
 import { id, instant, tenantColumns } from './columns.ts';
 
 /**
  * Work that waits for its time. Written by scheduled-actions; moves are guarded.
- * idx_scheduled_action_pending: claim and look-ahead. idx_scheduled_action_processing: recoverStaleProcessing.
- * idx_scheduled_action_user: open work of a person and rule.
+ * idx_scheduled_action_pending: the claim. idx_scheduled_action_due: the look-ahead. idx_scheduled_action_processing:
+ * recoverStaleProcessing. idx_scheduled_action_user: open work of a person and rule. idx_scheduled_action_anchor: what hangs on a
+ * date that moved. scheduled_action_open_key: at most one open row of a key.
  */
 export const scheduledAction = pgTable(
   'scheduled_action',
@@ -23,6 +24,13 @@ export const scheduledAction = pgTable(
     executeAt: instant('execute_at').notNull(),
     dueAt: instant('due_at').notNull(),
     expiresAt: instant('expires_at'),
+    lane: smallint('lane').notNull().default(1),
+    delaySpec: jsonb('delay_spec'),
+    anchorRef: text('anchor_ref'),
+    anchorAt: instant('anchor_at'),
+    branch: text('branch'),
+    maxLatenessSeconds: integer('max_lateness_seconds'),
+    openKey: text('open_key'),
     executedAt: instant('executed_at'),
     status: text('status', { enum: ['pending', 'processing', 'done', 'failed', 'cancelled'] })
       .notNull()
@@ -46,7 +54,17 @@ export const scheduledAction = pgTable(
   },
   (table) => [
     unique('scheduled_action_dedup_key').on(table.lineOaId, table.dedupKey),
-    index('idx_scheduled_action_pending').on(table.executeAt, table.id).where(sql`status = 'pending'`),
+    unique('scheduled_action_tenant_key').on(table.organizationId, table.lineOaId, table.id),
+    uniqueIndex('scheduled_action_open_key')
+      .on(table.lineOaId, table.openKey)
+      .where(sql`status in ('pending', 'processing') and open_key is not null`),
+    index('idx_scheduled_action_pending')
+      .on(table.lane, table.lineOaId, table.executeAt, table.id)
+      .where(sql`status = 'pending'`),
+    index('idx_scheduled_action_due').on(table.executeAt).where(sql`status = 'pending'`),
+    index('idx_scheduled_action_anchor')
+      .on(table.lineOaId, table.userId, table.anchorRef)
+      .where(sql`status = 'pending' and anchor_ref is not null`),
     index('idx_scheduled_action_processing').on(table.id).where(sql`status = 'processing'`),
     index('idx_scheduled_action_user')
       .on(table.userId, table.triggerRuleId)

@@ -1,0 +1,147 @@
+-- Work that waits for a person or a date, that a person may change, and that may be stopped.
+
+-- The emergency stop, of one account or of all of an organization; quiet hours are local times of the account's zone.
+alter table organization add column stopped_at timestamptz;
+alter table line_oa
+  add column stopped_at timestamptz,
+  add column quiet_from text constraint line_oa_quiet_from_is_local_time check (quiet_from ~ '^([01][0-9]|2[0-3]):[0-5][0-9]$'),
+  add column quiet_to text constraint line_oa_quiet_to_is_local_time check (quiet_to ~ '^([01][0-9]|2[0-3]):[0-5][0-9]$'),
+  add column quiet_policy text not null default 'shift' constraint line_oa_quiet_policy_known check (quiet_policy in ('shift', 'drop', 'ignore')),
+  add column spread_minutes smallint not null default 10 constraint line_oa_spread_minutes_in_a_day check (spread_minutes between 0 and 1440),
+  add constraint line_oa_quiet_hours_have_both_ends check ((quiet_from is null) = (quiet_to is null) and (quiet_from is null or quiet_from <> quiet_to));
+grant select (stopped_at, quiet_from, quiet_to, quiet_policy, spread_minutes) on line_oa to dueline_tenant;
+
+alter table scheduled_action
+  -- 0: somebody waits for it now (unlocked, fired by hand, without delay); 1: normal; 2: bulk
+  add column lane smallint not null default 1 constraint scheduled_action_lane_known check (lane in (0, 1, 2)),
+  -- how execute_at came about, so that it can be computed anew
+  add column delay_spec jsonb,
+  -- what execute_at hangs on, when that may move: attribute:<name> or booking:<id>
+  add column anchor_ref text,
+  -- the window of a wait is [anchor_at, expires_at)
+  add column anchor_at timestamptz,
+  -- which way a wait went, null until that is decided; set once per gen
+  add column branch text constraint scheduled_action_branch_is_a_word check (branch ~ '^[a-z][a-z0-9_]{0,31}$'),
+  add column max_lateness_seconds integer constraint scheduled_action_max_lateness_is_positive check (max_lateness_seconds >= 0),
+  -- re-entry: at most one open row of this key
+  add column open_key text,
+  add constraint scheduled_action_wait_has_window check ((expires_at is null) = (anchor_at is null)),
+  add constraint scheduled_action_tenant_key unique (organization_id, line_oa_id, id);
+create unique index scheduled_action_open_key on scheduled_action (line_oa_id, open_key)
+  where status in ('pending', 'processing') and open_key is not null;
+drop index idx_scheduled_action_pending;
+-- reader: the claim, which takes a share of each account and lane, oldest due first
+create index idx_scheduled_action_pending on scheduled_action (lane, line_oa_id, execute_at, id) where status = 'pending';
+-- reader: the look-ahead of the alarm
+create index idx_scheduled_action_due on scheduled_action (execute_at) where status = 'pending';
+-- reader: a date moved, and with it what hangs on it
+create index idx_scheduled_action_anchor on scheduled_action (line_oa_id, user_id, anchor_ref) where status = 'pending' and anchor_ref is not null;
+
+create trigger scheduled_action_branch_needs_fence before update on scheduled_action for each row
+  when (old.branch is distinct from new.branch and old.fence = new.fence)
+  execute function refuse_change('a new branch needs a new fence');
+create trigger scheduled_action_branch_is_set_once before update on scheduled_action for each row
+  when (old.branch is not null and old.branch is distinct from new.branch and old.gen = new.gen)
+  execute function refuse_change('a branch is set once; only a new gen waits again');
+
+-- What may end a wait early: any one of these facts about the person, and the branch that it leads to.
+create table action_wait (
+  scheduled_action_id bigint not null,
+  n smallint not null,
+  organization_id bigint not null,
+  line_oa_id bigint not null,
+  user_id text not null,
+  source text not null constraint action_wait_source_known check (source in ('link', 'form', 'booking', 'attribute', 'friend', 'message')),
+  -- which link, form, booking or attribute; null: any of this kind
+  ref_id text,
+  branch text not null constraint action_wait_branch_is_a_word check (branch ~ '^[a-z][a-z0-9_]{0,31}$'),
+  primary key (scheduled_action_id, n),
+  constraint action_wait_action_fkey foreign key (organization_id, line_oa_id, scheduled_action_id)
+    references scheduled_action (organization_id, line_oa_id, id) on delete cascade
+);
+-- reader: a fact looks for who waits for it
+create index idx_action_wait_user on action_wait (line_oa_id, user_id, source, ref_id);
+
+-- What people did to waiting work, and why.
+create table scheduled_action_edit (
+  id bigint generated always as identity primary key,
+  scheduled_action_id bigint not null,
+  organization_id bigint not null,
+  line_oa_id bigint not null,
+  operation text not null constraint scheduled_action_edit_operation_known
+    check (operation in ('edit', 'postpone', 'fire_now', 'cancel', 'uncancel', 'revive', 'dismiss')),
+  before jsonb not null,
+  after jsonb not null,
+  edited_by text not null,
+  reason text,
+  created_at timestamptz not null default app_now(),
+  constraint scheduled_action_edit_action_fkey foreign key (organization_id, line_oa_id, scheduled_action_id)
+    references scheduled_action (organization_id, line_oa_id, id) on delete cascade
+);
+-- reader: the history of one action, oldest first
+create index idx_scheduled_action_edit_action on scheduled_action_edit (scheduled_action_id, id);
+create trigger scheduled_action_edit_is_history before update on scheduled_action_edit for each row
+  execute function refuse_change('an audit trail is only written to');
+
+-- The rows that a process is deciding in one transaction with their claim, committed beside it: what is left of a process that
+-- died says which rows it died with. One row per process.
+create table batch_in_hand (
+  claimed_by text primary key,
+  action_ids bigint[] not null,
+  lease_until timestamptz not null
+);
+
+-- What needs a person: work that ended otherwise than it should, and that nothing will repair by itself.
+create table attention_item (
+  id bigint generated always as identity primary key,
+  organization_id bigint not null,
+  line_oa_id bigint not null,
+  kind text not null constraint attention_item_kind_known check (kind in ('action_failed', 'event_dead', 'delivery_unknown')),
+  -- the id of the row it speaks of, in the table that its kind names
+  ref_id text not null,
+  user_id text,
+  reason_code text not null,
+  detail jsonb,
+  status text not null default 'open' constraint attention_item_status_known check (status in ('open', 'resolved', 'dismissed')),
+  opened_at timestamptz not null default app_now(),
+  closed_at timestamptz,
+  closed_by text,
+  resolution text,
+  constraint attention_item_closed_has_time check ((status = 'open') = (closed_at is null)),
+  constraint attention_item_tenant_fkey foreign key (organization_id, line_oa_id) references line_oa (organization_id, id)
+);
+-- one open item per row, however often it fails
+create unique index attention_item_open_key on attention_item (kind, ref_id) where status = 'open';
+-- reader: the list of what is open for an account, oldest first
+create index idx_attention_item_open on attention_item (line_oa_id, id) where status = 'open';
+
+-- Who stopped and resumed what, and why.
+create table audit_log (
+  id bigint generated always as identity primary key,
+  organization_id bigint not null,
+  -- null: the whole organization
+  line_oa_id bigint,
+  operation text not null,
+  before jsonb,
+  after jsonb,
+  done_by text not null,
+  reason text,
+  created_at timestamptz not null default app_now(),
+  constraint audit_log_organization_fkey foreign key (organization_id) references organization (id),
+  constraint audit_log_tenant_fkey foreign key (organization_id, line_oa_id) references line_oa (organization_id, id)
+);
+create trigger audit_log_is_history before update on audit_log for each row
+  execute function refuse_change('an audit trail is only written to');
+
+do $$
+declare
+  tenant_table text;
+begin
+  foreach tenant_table in array array['action_wait', 'scheduled_action_edit', 'attention_item', 'audit_log'] loop
+    execute format('alter table %I enable row level security', tenant_table);
+    execute format('create policy tenant_isolation on %I to dueline_tenant
+      using (organization_id = current_organization_id() and line_oa_id = current_line_oa_id())', tenant_table);
+    execute format('grant select, insert, update, delete on %I to dueline_tenant', tenant_table);
+  end loop;
+end $$;
+revoke update, delete on scheduled_action_edit, audit_log from dueline_tenant;

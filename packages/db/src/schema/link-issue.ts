@@ -1,0 +1,21 @@
+import { sql } from 'drizzle-orm';
+import { pgTable, text, unique } from 'drizzle-orm/pg-core';
+import { id, instant, tenantColumns } from './columns.ts';
+
+/** A link as it stands in one message to one person: its code is what a click comes back with. Written by link-tracking. */
+export const linkIssue = pgTable(
+  'link_issue',
+  {
+    id: id('id').primaryKey().generatedAlwaysAsIdentity(),
+    ...tenantColumns,
+    trackedLinkId: id('tracked_link_id').notNull(),
+    userId: text('user_id').notNull(),
+    code: text('code').notNull(),
+    scheduledActionId: id('scheduled_action_id'),
+    createdDate: instant('created_date').notNull().default(sql`app_now()`),
+  },
+  (table) => [
+    unique('link_issue_code_key').on(table.code),
+    unique('link_issue_tenant_key').on(table.organizationId, table.lineOaId, table.id),
+  ],
+);
