@@ -87,6 +87,8 @@ export function invitation(stack: Stack): string {
     psql '${stack.databaseUrl}' -c \\
       "update line_user set attributes = attributes || '{\\"tier\\": \\"gold\\"}' where display_name = 'User 900'"
 
+  Whatever waits for a later day: ./dueline time +3d moves the product's clock and LINE's, from another terminal.
+
   Health and metrics: ${[...stack.apps.values()].map(({ name, url }) => `${name} ${url}/metrics`).join('\n                      ')}
 `;
 }

@@ -7,10 +7,14 @@ import { type OurProcess, ROOT, spawnNode } from './process.ts';
 export interface LineSimulator {
   readonly process: OurProcess;
   readonly apiUrl: string;
+  /** Base URL of its control API. */
+  readonly controlUrl: string;
   receiptsSince(seq: number): Promise<ReceiptRow[]>;
   violations(): Promise<ViolationRow[]>;
   /** From now on LINE accepts messages to these users and delivers none. */
   block(channelId: string, userIds: readonly string[]): Promise<void>;
+  /** Puts LINE's clock so many milliseconds ahead of the machine's; only forward. */
+  moveClock(aheadMs: number): Promise<void>;
   /** Sends past the product, as a broken client would: under a new retry key. */
   pushAround(token: string, body: object): Promise<void>;
 }
@@ -41,6 +45,8 @@ export async function startSimulator(channels: readonly ChannelConfig[], logFold
   return {
     process: simulator,
     apiUrl,
+    controlUrl: control,
+    ...lineControl(control),
     receiptsSince: (seq) => readLines<ReceiptRow>(`${control}/ledger/receipts?since=${seq}`),
     violations: () => readLines<ViolationRow>(`${control}/ledger/violations`),
     block: (channelId, userIds) => post(`${control}/users/block`, { channelId, userIds }),
@@ -51,6 +57,11 @@ export async function startSimulator(channels: readonly ChannelConfig[], logFold
       }),
   };
 }
+
+/** What moves the time of a running simulator. */
+export const lineControl = (controlUrl: string): Pick<LineSimulator, 'moveClock'> => ({
+  moveClock: (aheadMs) => post(`${controlUrl}/clock`, { aheadMs }),
+});
 
 async function post(url: string, body: object, headers: Readonly<Record<string, string>> = {}): Promise<void> {
   const response = await fetch(url, {

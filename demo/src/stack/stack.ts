@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { QUEUES } from '@dueline/contracts';
-import { type Database, migrate, openDatabase } from '@dueline/db';
+import { type Database, installTimeMachine, migrate, openDatabase, type ProductTime } from '@dueline/db';
 import type { ChannelConfig } from '@dueline/line-simulator';
 import { provideServices, type Services } from '@dueline/local-services';
 import { declareTopology, type Log } from '@dueline/mq';
@@ -9,7 +9,9 @@ import { APP_NAMES, type App, type AppName, type AppSettings, startApp, untilRea
 import { newLogFolder } from './logs.ts';
 import { createPlace, type Place } from './place.ts';
 import { ROOT } from './process.ts';
+import { announceDemo } from './running.ts';
 import { type LineSimulator, startSimulator } from './simulator.ts';
+import { travel } from './travel.ts';
 
 /** Everything that a running Dueline consists of, on this machine, with a simulated LINE. */
 export interface Stack {
@@ -28,6 +30,8 @@ export interface Stack {
    * INSTANCE_NAME in `env`, which overrides its settings. Resolves when it is ready; `apps` holds the newest of each.
    */
   restart(name: AppName, env?: Readonly<Record<string, string>>): Promise<App>;
+  /** Moves product time ahead, here and at LINE; resolves when what came due by it has been claimed. */
+  travel(seconds: number): Promise<ProductTime>;
   /** Ends everything in order and removes its data. May be called again. */
   stop(): Promise<void>;
 }
@@ -81,6 +85,7 @@ async function startAll(options: StackOptions, undo: (() => Promise<void>)[]): P
     onError: (error) => tell(`database: ${error instanceof Error ? error.message : 'connection broke'}`),
   });
   undo.push(database.close);
+  await installTimeMachine(database.db);
 
   const secretsKey = randomBytes(32);
   const settings: AppSettings = {
@@ -107,7 +112,12 @@ async function startAll(options: StackOptions, undo: (() => Promise<void>)[]): P
   };
   const { databaseUrl, amqpUrl, amqpManagementUrl } = place;
   const { source } = services;
-  return { database, databaseUrl, amqpUrl, amqpManagementUrl, line, apps, secretsKey, logFolder, source, restart };
+  const retire = announceDemo(stateFolder, { pid: process.pid, databaseUrl, lineControlUrl: line.controlUrl });
+  undo.push(async () => retire());
+  return {
+    ...{ database, databaseUrl, amqpUrl, amqpManagementUrl, line, apps, secretsKey, logFolder, source, restart },
+    travel: (seconds) => travel(database.db, line, seconds),
+  };
 }
 
 async function prepare(stage: {

@@ -14,3 +14,12 @@ export { migrate, missingMigrations } from './migrate.ts';
 export { type Database, type Db, inTransaction, openDatabase, STATEMENT_TIMEOUT_MS, type Tx } from './open.ts';
 export { makePartitions } from './partitions.ts';
 export { inTenant } from './tenant.ts';
+export {
+  hasTimeMachine,
+  installTimeMachine,
+  moveProductTime,
+  openRequests,
+  type ProductTime,
+  readProductTime,
+  type TimeJump,
+} from './time-machine.ts';

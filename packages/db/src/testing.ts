@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { inject } from 'vitest';
 import { type Db, openDatabase } from './open.ts';
+import { installTimeMachine } from './time-machine.ts';
 
 export { columnOf, guardedMoves, insertRow, insertTenant, insertUsers, lineUserId } from './testing-rows.ts';
 
@@ -50,16 +51,8 @@ export async function testDb({ empty = false }: { empty?: boolean } = {}): Promi
   };
 }
 
-/**
- * Lets product time of this database run ahead of the clock: app_now() becomes now() plus an offset. Only test and demo
- * databases have it; the migrations define app_now() as plainly now().
- */
+/** Moves product time of a test database ahead, without asking what is under way. */
 export async function moveProductTime(db: Db, seconds: number): Promise<void> {
-  await db.$client.query(`
-    create table if not exists product_time_offset (id smallint primary key default 1, ahead interval not null default '0');
-    grant select on product_time_offset to public;
-    insert into product_time_offset default values on conflict do nothing;
-    create or replace function app_now() returns timestamptz language sql stable parallel safe as
-      $$ select now() + (select ahead from product_time_offset) $$`);
+  await installTimeMachine(db);
   await db.$client.query('update product_time_offset set ahead = ahead + make_interval(secs => $1)', [seconds]);
 }

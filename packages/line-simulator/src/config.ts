@@ -65,6 +65,8 @@ export type ChannelSettings = z.output<typeof channelConfig>;
 export const channelList = z.strictObject({ channels: z.array(channelConfig) });
 export const usersCommand = z.strictObject({ channelId: z.string(), userIds: z.array(z.string()) });
 export const resetCommand = z.strictObject({ channels: z.array(channelConfig).optional() });
+/** Not a step but a place, so that a repeated command moves nothing. */
+export const clockCommand = z.strictObject({ aheadMs: z.number().min(0).max(4_000_000_000_000) });
 export const ledgerQuery = z.strictObject({
   since: z.coerce.number().int().min(0).optional(),
   lid: z.string().optional(),

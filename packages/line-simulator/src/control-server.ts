@@ -3,9 +3,11 @@ import { errorText, PermanentError } from '@dueline/kernel';
 import { type FastifyInstance, type FastifyReply, fastify } from 'fastify';
 import { ZodError } from 'zod';
 import type { Channels } from './channels.ts';
+import type { MovableClock } from './clock.ts';
 import {
   type ChannelSettings,
   channelList,
+  clockCommand,
   ledgerQuery,
   resetCommand,
   type UserState,
@@ -22,11 +24,12 @@ export interface ControlDeps {
   channels(): Channels;
   readonly ledger: Ledger;
   readonly metrics: Metrics;
+  readonly clock: MovableClock;
   reset(settings: readonly ChannelSettings[] | undefined): void;
 }
 
 /** The listener behind the scenes: sets the stage and reads what happened. No authentication; loopback only. */
-export function createControlServer({ channels, ledger, metrics, reset }: ControlDeps): FastifyInstance {
+export function createControlServer({ channels, ledger, metrics, clock, reset }: ControlDeps): FastifyInstance {
   const app = fastify({ bodyLimit: MAX_BODY_BYTES, forceCloseConnections: true });
   app.setErrorHandler((error, _request, reply) => {
     const refused = error instanceof ZodError || error instanceof PermanentError;
@@ -41,6 +44,10 @@ export function createControlServer({ channels, ledger, metrics, reset }: Contro
   app.post('/__sim/reset', (request) => {
     reset(resetCommand.parse(request.body ?? {}).channels);
     return {};
+  });
+  app.post('/__sim/clock', (request) => {
+    clock.moveAhead(clockCommand.parse(request.body).aheadMs);
+    return { now: new Date(clock.now()).toISOString() };
   });
   app.post('/__sim/users/block', (request) => setStates(channels(), request.body, 'blocked'));
   app.post('/__sim/users/unblock', (request) => setStates(channels(), request.body, 'friend'));

@@ -1,6 +1,6 @@
 import { createApiServer } from './api-server.ts';
 import { createChannels } from './channels.ts';
-import { type Clock, systemClock } from './clock.ts';
+import { type Clock, movableClock, systemClock } from './clock.ts';
 import { type ChannelConfig, type ChannelSettings, channelConfig } from './config.ts';
 import { createControlServer } from './control-server.ts';
 import type { Stage } from './exchange.ts';
@@ -36,18 +36,20 @@ export interface Simulator {
  */
 export async function createSimulator({
   channels: configs,
-  clock = systemClock,
+  clock: source = systemClock,
   apiPort = 0,
   controlPort = 0,
 }: SimulatorOptions): Promise<Simulator> {
+  const clock = movableClock(source);
   let stage = createStage(configs.map((config) => channelConfig.parse(config)));
   const ledger = createLedger(() => stage.store);
-  const metrics = createMetrics(clock);
+  const metrics = createMetrics(source);
   const api = createApiServer({ world: { clock, stage: () => stage }, metrics });
   const control = createControlServer({
     channels: () => stage.channels,
     ledger,
     metrics,
+    clock,
     reset(settings = stage.channels.list().map((channel) => channel.settings)) {
       stage = createStage(settings);
       metrics.reset();

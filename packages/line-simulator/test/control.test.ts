@@ -32,6 +32,21 @@ describe('the control API', () => {
     expect(await control(simulator, '/ledger/summary?lid=c:0:1')).toMatchObject({ lids: [{ receipts: 2 }] });
   });
 
+  test('moves its clock forward, and with it the window of a retry key', async () => {
+    const simulator = await start();
+    const body = { to: user(1), messages: [text('[[lid:c:1:1]]')] };
+    const status = async () => (await call(simulator, PUSH, { body, retryKey: key(1) })).status;
+    expect([await status(), await status()]).toEqual([200, 409]);
+    await control(simulator, '/clock', { aheadMs: 86_400_000 - 60_000 });
+    expect(await status()).toBe(409);
+    await control(simulator, '/clock', { aheadMs: 86_400_000 });
+    expect(await status()).toBe(200);
+    const receipts = (await control(simulator, '/ledger/receipts')) as { at: string }[];
+    const [first = '', second = ''] = receipts.map(({ at }) => at);
+    expect(Date.parse(second) - Date.parse(first)).toBeGreaterThanOrEqual(86_400_000);
+    expect(await control(simulator, '/clock', { aheadMs: 1 })).toEqual({ message: 'time only moves forward' });
+  });
+
   test('adds and replaces channels while running', async () => {
     const simulator = await start();
     const other = { channelId: '2', channelAccessToken: 'token-2', users: [{ prefix: 'a', count: 3 }] };

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type Db, missingMigrations, openDatabase } from '@dueline/db';
+import { type Db, hasTimeMachine, missingMigrations, openDatabase } from '@dueline/db';
 import { TransientError } from '@dueline/kernel';
 import { type Broker, connectBroker } from '@dueline/mq';
 import {
@@ -75,7 +75,11 @@ export function runWorker(
     const broker = connectBroker({ url: config.AMQP_URL, appId: service, log, onEvent: brokerMetrics(metrics) });
     onStop('broker', () => broker.close());
 
-    const checks: Record<string, HealthCheck> = { schema: schemaCheck(db), broker: brokerCheck(broker) };
+    const checks: Record<string, HealthCheck> = {
+      schema: schemaCheck(db),
+      broker: brokerCheck(broker),
+      ...(config.DUELINE_ENV === 'test' ? {} : { time: timeCheck(db) }),
+    };
     const health = await startHealthServer({ port: config.HTTP_PORT, host: config.HTTP_HOST, metrics, checks });
     onStop('health server', () => health.close());
     log.info({ port: health.port }, 'health and metrics are served');
@@ -94,6 +98,14 @@ const schemaCheck =
   async () => {
     const missing = await missingMigrations(db.$client);
     if (missing.length > 0) throw new TransientError(`migrations are missing, the first is ${missing[0]}`);
+  };
+
+/** Production runs by the clock alone: never ready on a database whose product time can be moved. */
+const timeCheck =
+  (db: Db): HealthCheck =>
+  async () => {
+    if (await hasTimeMachine(db))
+      throw new TransientError('product time of this database can be moved: it is no production database');
   };
 
 const brokerCheck =
