@@ -43,12 +43,15 @@ describe.skipIf(missing.length > 0)(`services that really die${reason}`, () => {
   });
 
   afterAll(async () => {
-    await stage?.stack.stop();
-    await services?.stop();
+    try {
+      await stage?.stack.stop();
+    } finally {
+      await services?.stop();
+    }
   });
 
-  /** A wave that is under way, and a campaign whose time comes with the next whole second but one. */
   let audiences = 0;
+  /** A wave that is under way, and a campaign whose time comes with the next whole second but one. */
   const begin = async (what: string) => {
     const lid = what.replaceAll(' ', '-');
     const first = FIRST_OF_AUDIENCES + AUDIENCE_SIZE * audiences;
