@@ -34,9 +34,11 @@ export interface AppSettings {
   readonly env?: Readonly<Record<string, string>>;
   /** Where the apps lie; the working tree unless given. */
   readonly appsFolder?: string;
+  /** Leaves the apps their own defaults, as production has them, instead of leases and intervals in seconds. */
+  readonly asInProduction?: boolean;
 }
 
-/** Starts one app of the working tree with short leases. It is not ready yet: see {@link untilReady}. */
+/** Starts one app of the working tree. It is not ready yet: see {@link untilReady}. */
 export async function startApp(name: AppName, settings: AppSettings): Promise<App> {
   const port = await freePort();
   const cwd = join(settings.appsFolder ?? join(ROOT, 'apps'), name);
@@ -46,7 +48,6 @@ export async function startApp(name: AppName, settings: AppSettings): Promise<Ap
     cwd,
     logFile: join(settings.logFolder, `${name}.log`),
     env: {
-      DUELINE_ENV: 'test', // opens the short leases
       DUELINE_PARENT_PID: String(process.pid),
       INSTANCE_NAME: `demo-${name}`,
       HTTP_HOST: '127.0.0.1',
@@ -56,7 +57,7 @@ export async function startApp(name: AppName, settings: AppSettings): Promise<Ap
       REDIS_URL: settings.redisUrl,
       LINE_API_URL: settings.lineApiUrl,
       SECRETS_KEY: settings.secretsKey,
-      ...APPS[name],
+      ...(settings.asInProduction ? {} : { DUELINE_ENV: 'test', ...APPS[name] }), // test opens the short leases
       ...settings.env,
     },
   });

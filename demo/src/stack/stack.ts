@@ -42,6 +42,7 @@ export interface StackOptions {
   readonly tell: (line: string) => void;
   readonly appEnv?: Readonly<Record<string, string>>;
   readonly appsFolder?: string;
+  readonly asInProduction?: boolean;
 }
 
 const quiet: Log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
@@ -97,6 +98,7 @@ async function startAll(options: StackOptions, undo: (() => Promise<void>)[]): P
     logFolder,
     ...(options.appEnv === undefined ? {} : { env: options.appEnv }),
     ...(options.appsFolder === undefined ? {} : { appsFolder: options.appsFolder }),
+    ...(options.asInProduction === undefined ? {} : { asInProduction: options.asInProduction }),
   };
   const all: App[] = [];
   undo.push(async () => {

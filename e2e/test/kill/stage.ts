@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { createLineOa, createOrganization } from '@dueline/accounts';
 import type { Tenant } from '@dueline/contracts';
-import { type App, type Stack, startStack } from '@dueline/demo';
+import { type App, type Stack, type StackOptions, startStack } from '@dueline/demo';
 import { sleep } from '@dueline/kernel';
 import { nthUserId, type ReceiptRow } from '@dueline/line-simulator';
 import { createRule } from '@dueline/trigger-rules';
@@ -57,9 +57,13 @@ const rule = (lid: string, delaySeconds?: number) => ({
   frequency: 'every_time' as const,
 });
 
-export async function startStage(options: { appsFolder?: string } = {}): Promise<Stage> {
-  const env = serviceEnvironment();
-  const stack = await startStack({ env, channels: [CHANNEL], tell: () => undefined, appEnv: SETTINGS, ...options });
+/** With `env` on services of its own; `asInProduction` with production's leases instead of seconds. */
+type StageOptions = Partial<Pick<StackOptions, 'appsFolder' | 'env' | 'asInProduction'>>;
+
+export async function startStage(options: StageOptions = {}): Promise<Stage> {
+  const appEnv = options.asInProduction ? {} : SETTINGS;
+  const common = { env: serviceEnvironment(), channels: [CHANNEL], tell: () => undefined, appEnv };
+  const stack = await startStack({ ...common, ...options });
   const { db } = stack.database;
   const organizationId = await createOrganization(db, { name: 'kill' });
   const account = { organizationId, ...CHANNEL, name: 'kill', timezone: 'Asia/Bangkok', secretsKey: stack.secretsKey };

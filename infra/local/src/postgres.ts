@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { messageOf } from './errors.ts';
 import { freePort } from './ports.ts';
-import { waitUntilDone, waitUntilReady } from './processes.ts';
+import { type LaunchOptions, waitUntilDone } from './processes.ts';
 import type { Run } from './run.ts';
+import { type PrivateServer, startServer } from './server.ts';
 
 /** Made for data that may be lost: nothing waits for the disk. */
 const SETTINGS = {
@@ -24,11 +25,18 @@ const SETTINGS = {
   log_timezone: 'UTC',
 } as const;
 
-/** Starts an empty PostgreSQL with a random password and returns the URL of its database `postgres`. */
+/** What a commit needs to outlive the death of the server, though not of the machine. */
+const DURABLE = { synchronous_commit: 'on' } as const;
+
+/**
+ * Starts an empty PostgreSQL with a random password; the URL is that of its database `postgres`.
+ *
+ * @param options.isDurable Whether what was committed is there again after the server was killed.
+ */
 export async function startPostgres(
   run: Run,
-  { name, binFolder }: { name: string; binFolder: string },
-): Promise<string> {
+  { name, binFolder, isDurable = false }: { name: string; binFolder: string; isDurable?: boolean },
+): Promise<{ databaseUrl: string; server: PrivateServer }> {
   const folder = run.makeFolder(name);
   const data = join(folder, 'data');
   const password = randomBytes(12).toString('hex');
@@ -46,16 +54,16 @@ export async function startPostgres(
   });
   await waitUntilDone(initdb);
   const port = await freePort();
-  const server = run.launch({
+  const settings = { ...SETTINGS, ...(isDurable ? DURABLE : {}), port };
+  const databaseUrl = `postgres://postgres:${password}@127.0.0.1:${port}/postgres`;
+  const options: LaunchOptions = {
     name: 'PostgreSQL',
     command: join(binFolder, 'postgres'),
-    args: ['-D', data, ...Object.entries({ ...SETTINGS, port }).flatMap(([key, value]) => ['-c', `${key}=${value}`])],
+    args: ['-D', data, ...Object.entries(settings).flatMap(([key, value]) => ['-c', `${key}=${value}`])],
     folder,
     endSignal: 'SIGQUIT', // at once, but it still gives its shared memory back
-  });
-  const url = `postgres://postgres:${password}@127.0.0.1:${port}/postgres`;
-  await waitUntilReady(server, () => problemOf(url));
-  return url;
+  };
+  return { databaseUrl, server: await startServer(run, options, () => problemOf(databaseUrl)) };
 }
 
 /** The random password also tells our server from one that took the port first. */

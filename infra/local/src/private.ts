@@ -1,32 +1,59 @@
-import { type Binaries, searchPath } from './binaries.ts';
+import { type Binaries, findBinaries, searchPath } from './binaries.ts';
 import { LocalServicesError, PortTakenError } from './errors.ts';
+import { missingPackages } from './install.ts';
 import { startPostgres } from './postgres.ts';
 import { startRabbit } from './rabbitmq.ts';
-import { startRedis } from './redis.ts';
+import { type RedisServer, startRedis } from './redis.ts';
 import { openRun, type Run } from './run.ts';
+import type { PrivateServer } from './server.ts';
 import type { ServiceUrls } from './urls.ts';
+
+/** PostgreSQL, RabbitMQ and Redis of the caller's own. */
+export interface PrivateServices {
+  urls: ServiceUrls;
+  postgres: PrivateServer;
+  rabbitmq: PrivateServer;
+  redis: RedisServer;
+  /** Ends them and removes their data. May be called again. */
+  stop(): Promise<void>;
+}
+
+/** The Debian packages of servers that are not installed on this machine; without these, there can be no private ones. */
+export const missingServers = (env: NodeJS.ProcessEnv): string[] => missingPackages(findBinaries(env));
+
+/**
+ * Starts servers of the caller's own, to be ended and started again: what was committed and confirmed outlives a kill.
+ *
+ * @param options.stateFolder A folder that git ignores, for data and records of what runs.
+ * @throws LocalServicesError when one is not installed or does not start.
+ */
+export const startKillable = ({ stateFolder, env }: { stateFolder: string; env: NodeJS.ProcessEnv }) =>
+  startPrivate({ stateFolder, env, binaries: findBinaries(env), isDurable: true });
 
 /** Starts the installed servers with data, ports and passwords of their own; when one fails, the others end too. */
 export async function startPrivate({
   stateFolder,
   env,
   binaries,
+  isDurable = false,
 }: {
   stateFolder: string;
   env: NodeJS.ProcessEnv;
   binaries: Binaries;
-}): Promise<{ urls: ServiceUrls; stop: () => Promise<void> }> {
+  isDurable?: boolean;
+}): Promise<PrivateServices> {
   const { postgres, redis, rabbitmq, epmd } = binaries;
   if (!postgres || !redis || !rabbitmq || !epmd) throw new LocalServicesError('not all servers are installed');
   const run = openRun({ stateFolder, path: searchPath(env) });
   const starts = [
-    again('postgres', (name) => startPostgres(run, { name, binFolder: postgres })),
+    again('postgres', (name) => startPostgres(run, { name, binFolder: postgres, isDurable })),
     again('redis', (name) => startRedis(run, { name, command: redis })),
     again('rabbitmq', (name) => startRabbit(run, { name, command: rabbitmq, epmd })),
   ] as const;
   try {
-    const [databaseUrl, redisUrl, rabbit] = await Promise.all(starts);
-    return { urls: { databaseUrl, redisUrl, ...rabbit }, stop: () => run.end() };
+    const [{ databaseUrl, server }, { redisUrl, server: redisServer }, rabbit] = await Promise.all(starts);
+    const urls = { databaseUrl, redisUrl, ...rabbit.urls };
+    return { urls, postgres: server, redis: redisServer, rabbitmq: rabbit.server, stop: () => run.end() };
   } catch (error) {
     await endAfterFailure(run, starts);
     throw error;

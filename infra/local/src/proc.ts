@@ -4,6 +4,7 @@ import { systemCode } from './errors.ts';
 /** What Linux tells about a process. Pid and start time together name one process for as long as the machine runs. */
 export interface ProcessStat {
   state: string;
+  parent: number;
   group: number;
   startTime: string;
 }
@@ -23,22 +24,37 @@ export function readStat(pid: number): ProcessStat | undefined {
   if (text === undefined) return undefined;
   // The second field is the command in parentheses and may hold spaces and parentheses itself.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-  return { state: fields[0] ?? '', group: Number(fields[2]), startTime: fields[19] ?? '' };
+  return { state: fields[0] ?? '', parent: Number(fields[1]), group: Number(fields[2]), startTime: fields[19] ?? '' };
 }
 
 /** The working folder of a process; undefined when it is gone or belongs to somebody else. */
 export const workingFolder = (pid: number): string | undefined => unlessGone(() => readlinkSync(`/proc/${pid}/cwd`));
 
 /** The running processes of a group. A killed process that its parent has not collected yet does not count. */
-export function groupMembers(group: number): number[] {
-  return readdirSync('/proc')
+export const groupMembers = (group: number): number[] =>
+  running()
+    .filter(({ stat }) => stat.group === group)
+    .map(({ pid }) => pid);
+
+/** The process and the running ones that come from it, in whatever group; itself alone where there is no /proc. */
+export function family(pid: number): number[] {
+  if (!hasProc()) return [pid];
+  const children = Map.groupBy(running(), ({ stat }) => stat.parent);
+  const from = (parent: number): number[] => [
+    parent,
+    ...(children.get(parent) ?? []).flatMap((child) => from(child.pid)),
+  ];
+  return from(pid);
+}
+
+const running = (): { pid: number; stat: ProcessStat }[] =>
+  readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .map(Number)
-    .filter((pid) => {
+    .flatMap((pid) => {
       const stat = readStat(pid);
-      return stat !== undefined && stat.group === group && !isZombie(stat);
+      return stat === undefined || isZombie(stat) ? [] : [{ pid, stat }];
     });
-}
 
 export const isZombie = (stat: ProcessStat): boolean => stat.state === 'Z' || stat.state === 'X';
 

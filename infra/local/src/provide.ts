@@ -59,7 +59,8 @@ async function provideInstalled(options: ProvideOptions): Promise<Services> {
     if (!mayInstall()) throw new LocalServicesError(howToGet(missing));
     await installPackages(missing, options.log);
   }
-  return { source: 'private', ...(await startPrivate({ ...options, binaries: findBinaries(options.env) })) };
+  const { urls, stop } = await startPrivate({ ...options, binaries: findBinaries(options.env) });
+  return { source: 'private', urls, stop };
 }
 
 async function useExisting(urls: ServiceUrls): Promise<Services> {

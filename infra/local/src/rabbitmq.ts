@@ -4,6 +4,7 @@ import { messageOf } from './errors.ts';
 import { canConnect, freePort } from './ports.ts';
 import { waitUntilReady } from './processes.ts';
 import type { Run } from './run.ts';
+import { type PrivateServer, startServer } from './server.ts';
 
 export interface RabbitUrls {
   amqpUrl: string;
@@ -24,7 +25,7 @@ interface RabbitPlan {
 export async function startRabbit(
   run: Run,
   { name, command, epmd }: { name: string; command: string; epmd: string },
-): Promise<RabbitUrls> {
+): Promise<{ urls: RabbitUrls; server: PrivateServer }> {
   const plan = await makePlan(run.makeFolder(name));
   await startNameServer(run, { epmd, port: plan.epmdPort, folder: run.makeFolder(`${name}-epmd`) });
   const file = (base: string) => join(plan.folder, base);
@@ -32,13 +33,14 @@ export async function startRabbit(
   run.writeFile(file('enabled_plugins'), '[rabbitmq_management].\n');
   // A bare chroot may have no /etc/hosts: the node still has to find localhost.
   run.writeFile(file('inetrc'), '{host, {127,0,0,1}, ["localhost"]}.\n{lookup, [file, native]}.\n');
-  const server = run.launch({ name: 'RabbitMQ', command, args: [], folder: plan.folder, env: environment(plan) });
-  await waitUntilReady(server, () => problemOf(plan));
+  const options = { name: 'RabbitMQ', command, args: [], folder: plan.folder, env: environment(plan) };
+  const server = await startServer(run, options, () => problemOf(plan));
   const credentials = `${plan.user}:${plan.password}`;
-  return {
+  const urls = {
     amqpUrl: `amqp://${credentials}@127.0.0.1:${plan.amqpPort}`,
     amqpManagementUrl: `http://${credentials}@127.0.0.1:${plan.managementPort}/api`,
   };
+  return { urls, server };
 }
 
 async function makePlan(folder: string): Promise<RabbitPlan> {
