@@ -89,6 +89,6 @@ export function invitation(stack: Stack): string {
 
   Whatever waits for a later day: ./dueline time +3d moves the product's clock and LINE's, from another terminal.
 
-  Health and metrics: ${[...stack.apps.values()].map(({ name, url }) => `${name} ${url}/metrics`).join('\n                      ')}
+  Health and metrics: ${[...stack.apps.values()].map(({ name, url }) => `${name} ${url()}/metrics`).join('\n                      ')}
 `;
 }

@@ -104,7 +104,7 @@ test('RabbitMQ loses every message: nothing is lost, doubled or stuck', async ()
   expect(await stage.outcome(planned)).toEqual(CLEAN);
 });
 
-test('PostgreSQL ends every session of the apps, again and again: nothing is lost, doubled or stuck', async () => {
+test('PostgreSQL ends every session of the apps, again and again: nothing is lost, doubled or stuck [SEM-043]', async () => {
   const planned = await stage.wave(500);
   const ends =
     'select pg_terminate_backend(pid) from pg_stat_activity where application_name = any($1) and datname = current_database()';

@@ -147,7 +147,7 @@ const endedApps = ({ stack }: Stage): string[] =>
     .map(({ name, child }) => `${name}: ${child.signalCode ?? child.exitCode}`);
 
 async function readyApps({ stack }: Stage): Promise<AppName[]> {
-  const answers = [...stack.apps].map(async ([name, { url }]) => ((await fetch(`${url}/readyz`)).ok ? [name] : []));
+  const answers = [...stack.apps].map(async ([name, { url }]) => ((await fetch(`${url()}/readyz`)).ok ? [name] : []));
   return (await Promise.all(answers)).flat();
 }
 

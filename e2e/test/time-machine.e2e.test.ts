@@ -53,7 +53,7 @@ test('production is never ready on a database whose time can be moved', async ()
   await stack.apps.get('pg-listener')?.stop();
   const env = { DUELINE_ENV: 'production', OUTBOX_LEASE_SECONDS: '300', INSTANCE_NAME: 'production' };
   const starting = stack.restart('pg-listener', env).catch((error: unknown) => error);
-  const answer = () => fetch(`${stack.apps.get('pg-listener')?.url}/readyz`).then((response) => response.text());
+  const answer = () => fetch(`${stack.apps.get('pg-listener')?.url()}/readyz`).then((response) => response.text());
   await expect.poll(() => answer().catch(String), { timeout: 20_000 }).toContain('it is no production database');
   await stack.apps.get('pg-listener')?.stop();
   expect(await starting).toBeInstanceOf(Error);

@@ -181,6 +181,23 @@ export const FAULTS: Readonly<Record<string, readonly Fault[]>> = {
     file('rule switched off without its name', '// oxlint-disable-next-line\nexport const x = 1;\n', 'say which rule'),
     file('env by index', `export const x = process[${"'env'"}];\n`, 'process.env'),
   ],
+  cases: [
+    {
+      name: 'case whose test bears another name',
+      plants: [replace('packages/campaigns/test/claim.int.test.ts', 'claim each of 100 due', 'claim all of 100 due')],
+      says: ['docs/cases.md', 'SEM-082', 'claim each of 100 due'],
+    },
+    {
+      name: 'test whose case is on no page',
+      plants: [replace('packages/campaigns/test/start.int.test.ts', '[SEM-125]', '[SEM-125, SEM-999]')],
+      says: ['packages/campaigns/test/start.int.test.ts', 'SEM-999'],
+    },
+    {
+      name: 'case that has a test and a reason to have none',
+      plants: [{ path: 'docs/cases.md', change: (before) => `${before}| SEM-104 | x | y | nothing |\n` }],
+      says: ['docs/cases.md', 'SEM-104', 'a reason to have none'],
+    },
+  ],
   paths: [
     {
       name: 'path that is gone',

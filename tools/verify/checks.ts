@@ -1,3 +1,4 @@
+import { checkCases } from './cases.ts';
 import { checkClocks } from './clock-rule.ts';
 import { checkDocPaths } from './doc-paths.ts';
 import { checkHouseRules } from './house-rules.ts';
@@ -49,5 +50,6 @@ export const CHECKS: readonly Check[] = [
   tool('versions', 'sherif: the same dependency in the same version everywhere', ['sherif']),
   { name: 'clocks', about: 'app_now() is the only product time in SQL', run: checkClocks },
   { name: 'house', about: 'small rules that no linter has', run: checkHouseRules },
+  { name: 'cases', about: 'docs/cases.md and the names of tests name the same cases', run: checkCases },
   { name: 'paths', about: 'every path that a page of ours names exists', run: checkDocPaths },
 ];

@@ -60,7 +60,7 @@ async function ticketsOn(broker: Broker, queue: Queue<CampaignTicket>): Promise<
   return tickets;
 }
 
-test('a tick puts each due campaign on the queue of its cast type, once, however many dispatchers get it', async () => {
+test('a tick puts each due campaign on the queue of its cast type, once, however many dispatchers get it [SEM-128]', async () => {
   await using database = await testDb();
   const { db } = database;
   const broker = await connect();
@@ -100,7 +100,7 @@ test('a tick that comes through the broker claims what is due', async () => {
   expect(await ticketsOn(broker, lineBroadcastRichMessage)).toHaveLength(1);
 });
 
-test('a campaign whose ticket was not confirmed is scheduled at once, and the copy that arrived all the same is stale', async () => {
+test('a campaign whose ticket was not confirmed is scheduled at once, and the copy that arrived all the same is stale [SEM-093]', async () => {
   await using database = await testDb();
   const { db } = database;
   const broker = await connect();

@@ -106,7 +106,7 @@ test('of two schedulers that look many times in a minute one publishes one tick'
   expect(ticks[0]).toBe(processCampaign.name);
 });
 
-test.for(['refuses', 'hangs'])('while Redis %s every scheduler ticks, within a second', async (how) => {
+test.for(['refuses', 'hangs'])('while Redis %s every scheduler ticks, within a second [SEM-084]', async (how) => {
   const url = how === 'hangs' ? await hangingServer() : 'redis://127.0.0.1:1';
   const [one, two] = [await scheduler(url), await scheduler(url)];
   const begin = performance.now();

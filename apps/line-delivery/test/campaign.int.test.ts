@@ -136,7 +136,7 @@ test('a broadcast reaches every friend of the account once, in one request', asy
   expect(await states(db)).toEqual(['sent']);
 });
 
-test('no chunk starts while its campaign is not being sent, and a campaign that was taken back goes on with what is left', async () => {
+test('no chunk starts while its campaign is not being sent, and a campaign that was taken back goes on with what is left [SEM-122]', async () => {
   await using database = await testDb();
   const { db } = database;
   const { simulator, tenant, published, start, send } = await stage(db);

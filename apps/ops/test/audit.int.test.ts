@@ -106,7 +106,7 @@ test('a healthy database passes', async () => {
   expect(ok).toBe(true);
 });
 
-test.for(PLANTS)('%s finds: %s', async ([id, , sql]) => {
+test.for(PLANTS)('%s finds: %s [SEM-064, SEM-118]', async ([id, , sql]) => {
   await using database = await testDb();
   await healthyDatabase(database.db);
   await plant(database.db, sql);

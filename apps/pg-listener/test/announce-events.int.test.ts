@@ -37,7 +37,7 @@ async function movePeople(db: Db, users: number): Promise<void> {
 const announcer = (db: Db, broker: Pick<Broker, 'publish' | 'state'>) =>
   announceOutboxEvents({ db, broker, limits, onPublished: () => undefined });
 
-test('every event is announced once, by account, up to 100 tickets to a message, by any number of listeners', async () => {
+test('every event is announced once, by account, up to 100 tickets to a message, by any number of listeners [SEM-092]', async () => {
   await using database = await testDb();
   const { db } = database;
   const broker = await connect();

@@ -91,7 +91,7 @@ test.for(profiles)('%s: nothing is decided before its time, everything when it h
 });
 
 test.for(profiles)(
-  '%s: an action whose condition has turned false, whose rule or person is gone, is cancelled with its reason',
+  '%s: an action whose condition has turned false, whose rule or person is gone, is cancelled with its reason [SEM-133]',
   async (profile) => {
     await using database = await testDb();
     const { db } = database;

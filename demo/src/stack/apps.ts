@@ -1,6 +1,6 @@
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { sleep } from '@dueline/kernel';
-import { freePort } from '@dueline/local-services';
 import { type OurProcess, ROOT, spawnNode } from './process.ts';
 
 /** The apps of the walk, and what each is told besides the common settings. */
@@ -19,8 +19,8 @@ export type AppName = 'pg-listener' | 'trigger-worker' | 'cron-scheduler' | 'cam
 export const APP_NAMES = Object.keys(APPS) as readonly AppName[];
 
 export interface App extends OurProcess {
-  /** Base URL of its health and metrics. */
-  readonly url: string;
+  /** Base URL of its health and metrics, on a port that it chose itself; undefined before it serves them. */
+  readonly url: () => string | undefined;
 }
 
 export interface AppSettings {
@@ -40,18 +40,20 @@ export interface AppSettings {
 
 /** Starts one app of the working tree. It is not ready yet: see {@link untilReady}. */
 export async function startApp(name: AppName, settings: AppSettings): Promise<App> {
-  const port = await freePort();
+  const logFile = join(settings.logFolder, `${name}.log`);
+  const before = existsSync(logFile) ? statSync(logFile).size : 0;
+  const instance = settings.env?.INSTANCE_NAME ?? `demo-${name}`;
   const cwd = join(settings.appsFolder ?? join(ROOT, 'apps'), name);
   const app = spawnNode({
     name,
     args: ['src/main.ts'],
     cwd,
-    logFile: join(settings.logFolder, `${name}.log`),
+    logFile,
     env: {
       DUELINE_PARENT_PID: String(process.pid),
-      INSTANCE_NAME: `demo-${name}`,
+      INSTANCE_NAME: instance,
       HTTP_HOST: '127.0.0.1',
-      HTTP_PORT: String(port),
+      HTTP_PORT: '0',
       DATABASE_URL: settings.databaseUrl,
       AMQP_URL: settings.amqpUrl,
       REDIS_URL: settings.redisUrl,
@@ -61,7 +63,15 @@ export async function startApp(name: AppName, settings: AppSettings): Promise<Ap
       ...settings.env,
     },
   });
-  return { ...app, url: `http://127.0.0.1:${port}` };
+  return { ...app, url: () => urlInLog(readFileSync(logFile).subarray(before).toString('utf8'), instance) };
+}
+
+/** An app tells its port in its log, which it shares with its replicas. */
+function urlInLog(log: string, instance: string): string | undefined {
+  const marks = [`"instance":"${instance}"`, '"msg":"health and metrics are served"'];
+  const line = log.split('\n').find((text) => marks.every((mark) => text.includes(mark)));
+  const port = /"port":(\d+)/.exec(line ?? '')?.[1];
+  return port === undefined ? undefined : `http://127.0.0.1:${port}`;
 }
 
 /** Resolves when /readyz says ready. @throws Error with the end of its log when the app ends or is not ready in time. */
@@ -72,10 +82,13 @@ export async function untilReady(app: App, timeoutMs = 30_000): Promise<void> {
     const { exitCode, signalCode } = app.child;
     if (exitCode !== null || signalCode !== null)
       throw new Error(`${app.name} ended with ${signalCode ?? exitCode}:\n${app.tail()}`);
+    const url = app.url();
     try {
-      const response = await fetch(`${app.url}/readyz`, { signal: AbortSignal.timeout(2_000) });
-      if (response.ok) return;
-      answer = await response.text();
+      if (url !== undefined) {
+        const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(2_000) });
+        if (response.ok) return;
+        answer = await response.text();
+      }
     } catch (error) {
       answer = String(error);
     }

@@ -79,12 +79,16 @@ function createWaves(stack: Stack, tenant: Tenant): Omit<Stage, 'stack' | 'tenan
   const look = async () => {
     receipts.push(...(await stack.line.receiptsSince(receipts.at(-1)?.seq ?? 0)));
   };
+  const read = async (planned: readonly Planned[]): Promise<History> => {
+    await look();
+    return judgeHistory(stack, { planned, receipts: ofUsers(receipts, planned) });
+  };
   const outcome = async (planned: readonly Planned[], patienceMs = PATIENCE_MS): Promise<History> => {
     for (const deadline = performance.now() + patienceMs; ; await sleep(POLL_MS)) {
-      await look();
-      const history = await judgeHistory(stack, { planned, receipts: ofUsers(receipts, planned) });
-      const waits = history.lost.length > 0 || history.stuck.length > 0;
-      if (!waits || performance.now() > deadline) return history;
+      const { lost, stuck } = await read(planned);
+      const waits = lost.length > 0 || stuck.length > 0;
+      // Once more: LINE may have got something between the look at it and the look at the rows.
+      if (!waits || performance.now() > deadline) return read(planned);
     }
   };
   return {

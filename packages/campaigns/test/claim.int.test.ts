@@ -28,7 +28,7 @@ const STALE = { staleSeconds: 900 };
 const age = (minutes: number) =>
   own.db.$client.query('update campaign set claimed_at = clock_timestamp() - make_interval(mins => $1)', [minutes]);
 
-test('20 dispatchers at once claim each of 100 due campaigns once', async () => {
+test('20 dispatchers at once claim each of 100 due campaigns once [SEM-082]', async () => {
   await Promise.all(Array.from({ length: 100 }, () => dueCampaign(own.db, tenant)));
   const claimed = await Promise.all(
     Array.from({ length: 20 }, (_, n) => claimCampaigns(own.db, { claimedBy: `dispatcher-${n}:boot`, limit: 30 })),
@@ -50,7 +50,7 @@ test('a claim tells where the ticket goes, and the seeds’ payload with its fen
   ]);
 });
 
-test('what is not due, too late, deleted or no longer scheduled is not claimed; what never started too late fails', async () => {
+test('what is not due, too late, deleted or no longer scheduled is not claimed; what never started too late fails [SEM-039]', async () => {
   await dueCampaign(own.db, tenant, { startDate: '2999-01-01T00:00:00Z' });
   await dueCampaign(own.db, tenant, { notAfter: '2026-01-02T00:00:00Z' });
   const deleted = await dueCampaign(own.db, tenant);
@@ -94,7 +94,7 @@ test('the reaper takes back what gave no sign of life for its window, not sooner
   expect(await start(own.db, ticket)).toBeUndefined();
 });
 
-test('the reaper leaves a campaign alone while one of its chunks is on its way', async () => {
+test('the reaper leaves a campaign alone while one of its chunks is on its way [SEM-047]', async () => {
   await dueCampaign(own.db, tenant);
   await start(own.db, await claimOne(own.db));
   await moveChunk(own.db, 0, 'sending');

@@ -113,7 +113,7 @@ test('a freeze that fails leaves nothing, and the ticket is still good', async (
   expect(await start(own.db, ticket)).toBe('frozen');
 });
 
-test('of two last chunks that end at the same moment one close finds the campaign sent', async () => {
+test('of two last chunks that end at the same moment one close finds the campaign sent [SEM-125]', async () => {
   const id = await started(1_000);
   expect(await closeCampaigns(own.db)).toEqual([]);
   const end = async (chunk: number) => {

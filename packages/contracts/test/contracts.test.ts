@@ -30,7 +30,7 @@ test.for([
   ['', false, false],
   ['x'.repeat(100_000), false, false],
   [1, false, false],
-] as const)('%j as an id: %s, as a fence: %s', ([value, isId, isFence]) => {
+] as const)('%j as an id: %s, as a fence: %s [SEM-116, SEM-117]', ([value, isId, isFence]) => {
   expect(accepts(bigintId, value)).toBe(isId);
   expect(accepts(fence, value)).toBe(isFence);
 });

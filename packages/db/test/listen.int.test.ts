@@ -16,12 +16,12 @@ afterEach(async () => {
 
 const CHANNEL = 'event_outbox';
 
-function start(url = own.url) {
+function start(url = own.url, channel = CHANNEL) {
   const heard: string[] = [];
   const lost: unknown[] = [];
   const listener = listen({
     url,
-    channel: CHANNEL,
+    channel,
     onWake: (source) => heard.push(source),
     onLost: (error) => lost.push(error),
   });
@@ -59,18 +59,20 @@ test('says connected once, wakes for each notification, and nothing after it was
   expect(listener.connected()).toBe(false);
 });
 
-test('a terminated connection is told once and made again', async () => {
+test('a terminated connection is told once and made again, and hears what comes then [SEM-086, SEM-087]', async () => {
   const { listener, heard, lost } = start();
   await vi.waitFor(() => expect(heard).toEqual(['connected']));
   await own.db.$client.query('select pg_terminate_backend($1)', [await backend()]);
   await vi.waitFor(() => expect(heard).toEqual(['connected', 'connected']), 5_000);
   expect(lost).toHaveLength(1);
   expect(listener.connected()).toBe(true);
+  await own.db.$client.query(`notify ${CHANNEL}`);
+  await vi.waitFor(() => expect(heard).toEqual(['connected', 'connected', 'notify']));
 });
 
 const isPrivate = () => ['127.0.0.1', 'localhost'].includes(new URL(inject('postgresUrl')).hostname);
 
-test('a frozen connection is noticed within 8 s, and closing does not wait for it', async ({ skip }) => {
+test('a frozen connection is noticed within 8 s, and closing does not wait for it [SEM-085]', async ({ skip }) => {
   if (!isPrivate()) skip('the server is not on this machine');
   const { listener, heard, lost } = start();
   await vi.waitFor(() => expect(heard).toEqual(['connected']));
@@ -112,8 +114,11 @@ test('closing is quick before the first answer of a server that never answers', 
   }
 });
 
-test('a server that is away is told once, and closing is quick between two tries', async () => {
-  const { listener, heard, lost } = start('postgres://user:password@127.0.0.1:1/nowhere');
+test.for([
+  ['is away', () => start('postgres://user:password@127.0.0.1:1/nowhere')],
+  ['refuses to listen, as a standby does,', () => start(own.url, '')], // a name that LISTEN refuses
+] as const)('a server that %s is told once, and closing is quick between two tries [SEM-088]', async ([, begin]) => {
+  const { listener, heard, lost } = begin();
   await vi.waitFor(() => expect(lost).toHaveLength(1));
   await new Promise((resolve) => setTimeout(resolve, 700)); // a few tries more
   expect(lost).toHaveLength(1);

@@ -22,6 +22,7 @@ const events = () => eventsOf(shared.db, tenant);
 const setAttributes = (attributes: unknown, user?: number) => set(shared.db, tenant, attributes, user);
 
 const HUGE = 'x'.repeat(1_000_000);
+const LONG_THAI = 'ก'.repeat(2_667);
 const VALUES: { name: string; before: string; after: string; changed: unknown }[] = [
   { name: 'a removed key', before: '{"a": 1, "b": 2}', after: '{"b": 2}', changed: { a: { from: 1 } } },
   {
@@ -53,6 +54,12 @@ const VALUES: { name: string; before: string; after: string; changed: unknown }[
     changed: { a: { from: 1, to: null } },
   },
   {
+    name: '2,667 letters of 8,001 bytes, which no notification holds',
+    before: '{}',
+    after: `{"a": "${LONG_THAI}"}`,
+    changed: { a: { to: LONG_THAI } },
+  },
+  {
     name: 'text and number of the same digits',
     before: '{"a": "1"}',
     after: '{"a": 1}',
@@ -60,7 +67,7 @@ const VALUES: { name: string; before: string; after: string; changed: unknown }[
   },
 ];
 
-test.for(VALUES)('a change carries $name', async ({ before, after, changed }) => {
+test.for(VALUES)('a change carries $name [SEM-089, SEM-090]', async ({ before, after, changed }) => {
   await insertUsers(shared.db, tenant, 1);
   await setAttributes(before);
   await query('truncate event_outbox');

@@ -17,7 +17,7 @@ const thrownBy = (work: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   );
 
-test('of two transactions that deadlock both commit, because one is run again', async () => {
+test('of two transactions that deadlock both commit, because one is run again [SEM-052, SEM-054]', async () => {
   await shared.db.$client.query('truncate account; insert into account values (1, 0), (2, 0)');
   let runs = 0;
   let holders = 0;

@@ -87,7 +87,7 @@ test('the keys of the chunks of campaign 42 are the published ones', async () =>
 });
 
 test.for(['paused', 'scheduled', 'cancel', 'sent', 'needs_attention'])(
-  'no clean chunk starts while its campaign is %s',
+  'no clean chunk starts while its campaign is %s [SEM-126]',
   async (status) => {
     const { id } = await planOne();
     await setCampaign(status);
@@ -96,7 +96,7 @@ test.for(['paused', 'scheduled', 'cancel', 'sent', 'needs_attention'])(
   },
 );
 
-test('no chunk of a deleted campaign starts', async () => {
+test('no chunk of a deleted campaign starts [SEM-127]', async () => {
   const { id } = await planOne();
   await own.db.$client.query('update campaign set deleted_date = app_now()');
   expect(await startNow(own.db, tenant, id)).toBeUndefined();

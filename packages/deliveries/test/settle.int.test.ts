@@ -55,7 +55,7 @@ test.for(SETTLED)('%s settles the first attempt as: %s', async ([outcome, state]
   expect(await stateOf(own.db, id)).toBe(state);
 });
 
-test('an owner that lost its row writes the attempt only', async () => {
+test('an owner that lost its row writes the attempt only [SEM-040, SEM-067]', async () => {
   const { id } = await plan(own.db, tenant);
   const zombie = await mustStart(own.db, tenant, id);
   await endLeases();

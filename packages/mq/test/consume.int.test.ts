@@ -106,7 +106,7 @@ test('a transient error is tried again in place and never through the broker', a
   expect(events.filter(({ type }) => type === 'handler_failed')).toHaveLength(3);
 });
 
-test('an error of unknown cause is tried five times, then its message is dead-lettered', async () => {
+test('an error of unknown cause is tried five times, then its message is dead-lettered [SEM-103]', async () => {
   const { broker, vhost } = await setUp();
   let calls = 0;
   const handler = async (message: Parameters<typeof idOf>[0]) => {

@@ -23,7 +23,7 @@ async function setUpBehindProxy() {
   return { vhost, proxy, broker, lines };
 }
 
-test('behind a silent network publishes settle in time, and consuming goes on when it is back', async () => {
+test('behind a silent network publishes settle in time, and consuming goes on when it is back [SEM-093, SEM-094]', async () => {
   const { proxy, broker } = await setUpBehindProxy();
   const seen: number[] = [];
   broker.consume(ordersQueue, collect(seen, idOf), { concurrency: 2 });
@@ -110,7 +110,7 @@ test('a lost connection tells the running handler, and the message comes again w
   await broker.settled();
 });
 
-test('a process that dies before it acknowledges leaves its message to others, marked as delivered before', async () => {
+test('a process that dies before it acknowledges leaves its message to others, marked as delivered before [SEM-074]', async () => {
   const { broker, vhost } = await setUp();
   await broker.publish(ordersQueue, [messageOf(9)]);
   const child = spawn(process.execPath, [fileURLToPath(new URL('crash-child.ts', import.meta.url)), vhost.url]);
@@ -124,7 +124,7 @@ test('a process that dies before it acknowledges leaves its message to others, m
   await broker.settled();
 });
 
-test('a deleted queue turns the broker unready and is subscribed again once it is declared', async () => {
+test('a deleted queue turns the broker unready and is subscribed again once it is declared [SEM-096, SEM-097, SEM-098]', async () => {
   const { broker, vhost } = await setUp();
   const seen: number[] = [];
   broker.consume(ordersQueue, collect(seen, idOf), { concurrency: 1 });
@@ -139,7 +139,7 @@ test('a deleted queue turns the broker unready and is subscribed again once it i
   await until(() => seen.includes(3));
 });
 
-test('when the network breaks under load every publish is answered and what was confirmed is handled', async () => {
+test('when the network breaks under load every publish is answered and what was confirmed is handled [SEM-095]', async () => {
   const { proxy, broker, vhost } = await setUpBehindProxy();
   const confirmed: number[] = [];
   const reasons = new Set<string>();

@@ -11,7 +11,7 @@ async function secondBroker({ vhost }: Setup) {
   return broker;
 }
 
-test('a drain lets running handlers finish and leaves the rest to others; nothing is handled twice', async () => {
+test('a drain lets running handlers finish and leaves the rest to others; nothing is handled twice [SEM-059, SEM-104, SEM-106]', async () => {
   const first = await setUp();
   const handled: { id: number; by: string; deliveryCount: number }[] = [];
   const gate = Promise.withResolvers<void>();
@@ -51,7 +51,7 @@ test('a drain lets running handlers finish and leaves the rest to others; nothin
   expect(handled.every(({ deliveryCount }) => deliveryCount === 0)).toBe(true);
 });
 
-test('a handler that is not finished after the grace is told so, and its message goes back', async () => {
+test('a handler that is not finished after the grace is told so, and its message goes back [SEM-075]', async () => {
   const first = await setUp();
   let started = false;
   let told = false;

@@ -35,7 +35,7 @@ test('people of several accounts are told by account and user; repeated keys onc
   expect(await get([])).toEqual(new Map());
 });
 
-test('attributes come as they are, whatever their names', async () => {
+test('attributes come as they are, whatever their names [SEM-114]', async () => {
   const tenant = await insertTenant(shared.db);
   const [userId = ''] = await insertUsers(shared.db, tenant, 1);
   await shared.db.$client.query('update line_user set attributes = $2 where line_oa_id = $1', [

@@ -238,7 +238,7 @@ test('stop waits for the running run and begins no other', async () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('no timer is longer than a minute', async () => {
+test('no timer is longer than a minute [SEM-009]', async () => {
   const timers = vi.spyOn(globalThis, 'setTimeout');
   startAlarm({ readEveryMs: 600_000, lookAheadMs: 700_000, sweepEveryMs: 600_000 });
 

@@ -1,7 +1,8 @@
 import type { Tenant, TenantTicket } from '@dueline/contracts';
-import { openDatabase } from '@dueline/db';
+import { inTransaction, openDatabase } from '@dueline/db';
 import { columnOf, insertTenant, moveProductTime, type TestDb, testDb } from '@dueline/db/testing';
-import { dueWithin, releaseActions } from '@dueline/scheduled-actions';
+import { dueWithin, releaseActions, scheduleMany } from '@dueline/scheduled-actions';
+import { actionToSchedule } from '@dueline/scheduled-actions/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { claim, each, schedule } from './support.ts';
 
@@ -163,6 +164,22 @@ test('the same dedup_key of an account is one row for ever, in one call or two; 
   expect(await schedule(own.db, tenant, { dedupKey: 'ev:1:1' })).toEqual([]);
   expect(await schedule(own.db, other, { dedupKey: 'ev:1:1' })).toHaveLength(1);
   expect(await columnOf(own.db, 'select count(*) from scheduled_action')).toEqual(['2']);
+});
+
+test('of five that schedule the same work at once and four that roll back one row stays [SEM-050]', async () => {
+  const work = actionToSchedule(tenant);
+  const all = Array.from({ length: 5 }, (_, n) =>
+    inTransaction(own.db, async (tx) => {
+      await scheduleMany(tx, [work]);
+      if (n !== 2) throw new Error('undecidable');
+    }),
+  );
+  expect((await Promise.allSettled(all)).map(({ status }) => status)[2]).toBe('fulfilled');
+  expect(await columnOf(own.db, 'select dedup_key from scheduled_action')).toEqual([work.dedupKey]);
+});
+
+test('six thousand actions are scheduled in one call [SEM-110]', async () => {
+  expect(await schedule(own.db, tenant, { count: 6_000 })).toHaveLength(6_000);
 });
 
 test('the look-ahead costs a backlog one probe', async () => {

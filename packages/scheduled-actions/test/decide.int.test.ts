@@ -98,7 +98,7 @@ const OUTCOMES: { outcome: Omit<ActionOutcome, 'id' | 'fence'>; expected: string
 const STATE = `concat_ws('|', status, fence, retry_count, executed_at is not null, coalesce(cancel_reason, '-'), coalesce(last_error, '-'))`;
 const asText = (state: string) => state.replace('|true|', '|t|').replace('|false|', '|f|');
 
-test.for(OUTCOMES)('finish writes $outcome.to', async ({ outcome, expected }) => {
+test.for(OUTCOMES)('finish writes $outcome.to [SEM-113]', async ({ outcome, expected }) => {
   await schedule(own.db, tenant);
   const [ticket] = await claim(own.db);
   if (ticket === undefined) throw new Error('nothing claimed');
@@ -108,7 +108,7 @@ test.for(OUTCOMES)('finish writes $outcome.to', async ({ outcome, expected }) =>
   expect([...(await finish([{ ...ticket, ...outcome } as ActionOutcome]))]).toEqual([]); // its fence moved on
 });
 
-test('of a batch only the rows whose fence still fits move, and the call says which', async () => {
+test('of a batch only the rows whose fence still fits move, and the call says which [SEM-053]', async () => {
   await schedule(own.db, tenant, { count: 4 });
   const tickets = await claim(own.db);
   const [first, second, third, fourth] = tickets;
@@ -128,6 +128,16 @@ test('of a batch only the rows whose fence still fits move, and the call says wh
   );
   expect(found).toEqual(['done', 'pending', 'processing', 'failed']);
   expect([...(await finish([]))]).toEqual([]);
+});
+
+test('an id beyond the safe numbers of JavaScript keeps every digit from claim to finish [SEM-116]', async () => {
+  await own.db.$client.query('alter table scheduled_action alter id restart with 9007199254740993');
+  expect(await schedule(own.db, tenant)).toEqual(['9007199254740993']);
+  const tickets = await claim(own.db);
+  expect((await hold(tickets)).map(({ id }) => id)).toEqual(['9007199254740993']);
+  expect([...(await finish(tickets.map((ticket) => ({ ...ticket, to: 'done' as const }))))]).toEqual([
+    '9007199254740993',
+  ]);
 });
 
 test('a retry waits its back-off in product time and keeps what was due when', async () => {

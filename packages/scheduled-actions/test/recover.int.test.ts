@@ -15,7 +15,7 @@ afterEach(() => own[Symbol.asyncDispose]());
 
 const STATE = `concat_ws(' ', status, fence, attempt, retry_count, rescue_count)`;
 
-test('only rows whose lease is over are taken back; the try is given back and old tickets are useless', async () => {
+test('only rows whose lease is over are taken back; the try is given back and old tickets are useless [SEM-042]', async () => {
   await schedule(own.db, tenant, { count: 2 });
   const stale = await claim(own.db, { limit: 1, leaseSeconds: -1 });
   await claim(own.db, { limit: 1, leaseSeconds: 300 });
@@ -25,7 +25,7 @@ test('only rows whose lease is over are taken back; the try is given back and ol
   expect(await inTransaction(own.db, (tx) => holdActions(tx, stale))).toEqual([]);
 });
 
-test('a row that a deciding transaction holds is left to it', async () => {
+test('a row that a deciding transaction holds is left to it [SEM-044]', async () => {
   await schedule(own.db, tenant, { count: 2 });
   const [held] = await claim(own.db, { leaseSeconds: -1 });
   await inTransaction(own.db, async (tx) => {

@@ -124,7 +124,7 @@ test('all and any mirror each other, except that empty ones match nothing', () =
   );
 });
 
-test('names that every JavaScript object has are absent until somebody sets them', () => {
+test('names that every JavaScript object has are absent until somebody sets them [SEM-114]', () => {
   fc.assert(
     fc.property(fc.constantFrom('__proto__', 'constructor', 'toString', 'hasOwnProperty', 'valueOf'), (attribute) => {
       expect(holds({ attribute, op: 'exists' }, mapOf({}))).toBe(false);
