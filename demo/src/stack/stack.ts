@@ -25,8 +25,10 @@ export interface Stack {
   readonly source: Services['source'];
   /**
    * Starts an app again that was stopped or killed, under the same instance name, or beside it as a replica under the
-   * INSTANCE_NAME in `env`, which overrides its settings. Resolves when it is ready; `apps` holds the newest of each.
+   * INSTANCE_NAME in `env`, which overrides its settings. It is not ready yet; `apps` holds the newest of each.
    */
+  start(name: AppName, env?: Readonly<Record<string, string>>): Promise<App>;
+  /** The same; resolves when it is ready. */
   restart(name: AppName, env?: Readonly<Record<string, string>>): Promise<App>;
   /** Ends everything in order and removes its data. May be called again. */
   stop(): Promise<void>;
@@ -98,16 +100,31 @@ async function startAll(options: StackOptions, undo: (() => Promise<void>)[]): P
     await Promise.all(all.map((app) => app.stop()));
   });
   const apps = await startApps(all, settings);
-  const restart = async (name: AppName, env: Readonly<Record<string, string>> = {}): Promise<App> => {
+  const { databaseUrl, amqpUrl, amqpManagementUrl } = place;
+  const { source } = services;
+  const common = { database, databaseUrl, amqpUrl, amqpManagementUrl, line, apps, secretsKey, logFolder, source };
+  return { ...common, ...createStarts(all, { apps, settings }) };
+}
+
+/** @param all Gets each app that is started, so that all are stopped in the end. */
+function createStarts(
+  all: App[],
+  { apps, settings }: { apps: Map<AppName, App>; settings: AppSettings },
+): Pick<Stack, 'start' | 'restart'> {
+  const start: Stack['start'] = async (name, env = {}) => {
     const app = await startApp(name, { ...settings, env: { ...settings.env, ...env } });
     all.push(app);
     apps.set(name, app);
-    await untilReady(app);
     return app;
   };
-  const { databaseUrl, amqpUrl, amqpManagementUrl } = place;
-  const { source } = services;
-  return { database, databaseUrl, amqpUrl, amqpManagementUrl, line, apps, secretsKey, logFolder, source, restart };
+  return {
+    start,
+    restart: async (name, env) => {
+      const app = await start(name, env);
+      await untilReady(app);
+      return app;
+    },
+  };
 }
 
 async function prepare(stage: {

@@ -55,7 +55,9 @@ async function openRows(db: Db): Promise<string[]> {
     union all
     select 'scheduled_action ' || id || ' is ' || status from scheduled_action where status <> 'done'
     union all
-    select 'delivery ' || id || ' is ' || status from delivery where status <> 'accepted'`);
+    select 'delivery ' || id || ' is ' || status from delivery where status <> 'accepted'
+    union all
+    select 'campaign ' || id || ' is ' || status from campaign where status <> 'sent'`);
   return rows.map(({ what }) => what);
 }
 

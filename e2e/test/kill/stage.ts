@@ -6,6 +6,7 @@ import { sleep } from '@dueline/kernel';
 import { nthUserId, type ReceiptRow } from '@dueline/line-simulator';
 import { createRule } from '@dueline/trigger-rules';
 import { serviceEnvironment } from '../support.ts';
+import { CAMPAIGN_CHANNELS, writeCampaigns } from './campaign-wave.ts';
 import { type History, judgeHistory, type Planned } from './history.ts';
 
 /** Leases in seconds, so that a death costs seconds. */
@@ -19,6 +20,8 @@ const SETTINGS = {
   REAP_INTERVAL_SECONDS: '0.5',
   DELIVERY_ANNOUNCE_INTERVAL_SECONDS: '0.5',
   DELIVERY_ANNOUNCE_AGAIN_SECONDS: '1',
+  CAMPAIGN_STALE_SECONDS: '3',
+  CAMPAIGN_CLOSE_INTERVAL_SECONDS: '0.5',
   INLINE_PROFILE: 'false', // so that due actions take the long way; cases that need the short one say so
   INLINE_HEAD_START_MS: '500', // so that it is the short one then, however busy the machine
 };
@@ -37,6 +40,8 @@ export interface Stage {
   readonly tenant: Tenant;
   /** Changes an attribute of `users` people who were in no wave before: each is to get one message now and one after a second. */
   wave(users?: number): Promise<Planned[]>;
+  /** Two campaigns that are due now, to friends of an account that had none before: each is to get both. */
+  campaignWave(): Promise<Planned[]>;
   /** Waits until all of it arrived and no row is open (or patience is over), and says what is wrong. */
   outcome(planned: readonly Planned[], patienceMs?: number): Promise<History>;
   /** What is wrong with everything since the beginning. */
@@ -59,7 +64,13 @@ const rule = (lid: string, delaySeconds?: number) => ({
 
 export async function startStage(options: { appsFolder?: string } = {}): Promise<Stage> {
   const env = serviceEnvironment();
-  const stack = await startStack({ env, channels: [CHANNEL], tell: () => undefined, appEnv: SETTINGS, ...options });
+  const stack = await startStack({
+    env,
+    channels: [CHANNEL, ...CAMPAIGN_CHANNELS],
+    tell: () => undefined,
+    appEnv: SETTINGS,
+    ...options,
+  });
   const { db } = stack.database;
   const organizationId = await createOrganization(db, { name: 'kill' });
   const account = { organizationId, ...CHANNEL, name: 'kill', timezone: 'Asia/Bangkok', secretsKey: stack.secretsKey };
@@ -71,6 +82,8 @@ export async function startStage(options: { appsFolder?: string } = {}): Promise
 
 function createWaves(stack: Stack, tenant: Tenant): Omit<Stage, 'stack' | 'tenant'> {
   const everything: Planned[] = [];
+  let changed = 0;
+  let campaignWaves = 0;
   const receipts: ReceiptRow[] = [];
   const look = async () => {
     receipts.push(...(await stack.line.receiptsSince(receipts.at(-1)?.seq ?? 0)));
@@ -87,7 +100,8 @@ function createWaves(stack: Stack, tenant: Tenant): Omit<Stage, 'stack' | 'tenan
     outcome,
     outcomeOfAll: () => outcome(everything),
     wave: async (users = 30) => {
-      const first = everything.length / 2;
+      const first = changed;
+      changed += users;
       const ids = Array.from({ length: users }, (_, n) => nthUserId('ca', first + n));
       const { organizationId, lineOaId } = tenant;
       const { $client } = stack.database.db;
@@ -97,6 +111,12 @@ function createWaves(stack: Stack, tenant: Tenant): Omit<Stage, 'stack' | 'tenan
       );
       await $client.query(`update line_user set attributes = '{"city": "Oslo"}' where user_id = any($1)`, [ids]);
       const planned = ids.flatMap((user) => ['now', 'later'].map((lid) => ({ user, lid })));
+      everything.push(...planned);
+      return planned;
+    },
+    campaignWave: async () => {
+      const planned = await writeCampaigns(stack, campaignWaves);
+      campaignWaves += 1;
       everything.push(...planned);
       return planned;
     },
