@@ -1,3 +1,4 @@
+import { CAMPAIGN_INVARIANTS } from '@dueline/campaigns';
 import { checkInvariants, DB_INVARIANTS, type Db } from '@dueline/db';
 import { DELIVERY_INVARIANTS } from '@dueline/deliveries';
 import type { Stack } from '@dueline/demo';
@@ -61,8 +62,8 @@ async function openRows(db: Db): Promise<string[]> {
   return rows.map(({ what }) => what);
 }
 
-/** Twice the interval of the reaper and of the sweeps in these tests. */
-const LIMITS = { leaseOverSeconds: 2, overdueSeconds: 2, historyDays: 1 };
+/** Twice the interval of the reaper and of the sweeps in these tests, and their CAMPAIGN_STALE_SECONDS. */
+const LIMITS = { leaseOverSeconds: 2, silentSeconds: 3, overdueSeconds: 2, historyDays: 1 };
 
 async function auditFindings(db: Db): Promise<string[]> {
   const invariants = [
@@ -70,6 +71,7 @@ async function auditFindings(db: Db): Promise<string[]> {
     ...TRIGGER_RULE_INVARIANTS,
     ...SCHEDULED_ACTION_INVARIANTS,
     ...DELIVERY_INVARIANTS,
+    ...CAMPAIGN_INVARIANTS,
   ];
   const results = await checkInvariants(db, invariants, LIMITS);
   return results.flatMap(({ id, sample }) => sample.map((what) => `${id}: ${what}`));
