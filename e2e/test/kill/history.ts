@@ -31,13 +31,26 @@ export interface History {
 
 export const CLEAN: History = { lost: [], doubled: [], unplanned: [], violations: [], stuck: [], audit: [] };
 
+interface Facts {
+  readonly planned: readonly Planned[];
+  readonly receipts: readonly ReceiptRow[];
+}
+
+const keyOf = ({ user, lid }: Pick<ReceiptRow, 'user' | 'lid'>): string => `${lid ?? 'unmarked'} of ${user}`;
+
+/** Whether everything planned has arrived and no row is open; cheap enough to be asked all the time. */
+export async function isOver({ database }: Pick<Stack, 'database'>, { planned, receipts }: Facts): Promise<boolean> {
+  const received = new Set(receipts.map(keyOf));
+  return planned.every((message) => received.has(keyOf(message))) && (await openRows(database.db)).length === 0;
+}
+
 /** Compares what was planned with what LINE delivered and with what the database says. */
 export async function judgeHistory(
   { line, database }: Pick<Stack, 'line' | 'database'>,
-  { planned, receipts }: { planned: readonly Planned[]; receipts: readonly ReceiptRow[] },
+  { planned, receipts }: Facts,
 ): Promise<History> {
-  const received = Map.groupBy(receipts, ({ user, lid }) => `${lid ?? 'unmarked'} of ${user}`);
-  const keys = new Set(planned.map(({ user, lid }) => `${lid} of ${user}`));
+  const received = Map.groupBy(receipts, keyOf);
+  const keys = new Set(planned.map(keyOf));
   const violations = await line.violations();
   return {
     lost: [...keys].filter((key) => !received.has(key)),

@@ -7,7 +7,7 @@ import { nthUserId, type ReceiptRow } from '@dueline/line-simulator';
 import { createRule } from '@dueline/trigger-rules';
 import { serviceEnvironment } from '../support.ts';
 import { CAMPAIGN_CHANNELS, writeCampaigns } from './campaign-wave.ts';
-import { type History, judgeHistory, type Planned } from './history.ts';
+import { type History, isOver, judgeHistory, type Planned } from './history.ts';
 
 /** Leases in seconds, so that a death costs seconds. */
 export const LEASE_MS = 3_000;
@@ -91,9 +91,8 @@ function createWaves(stack: Stack, tenant: Tenant): Omit<Stage, 'stack' | 'tenan
   const outcome = async (planned: readonly Planned[], patienceMs = PATIENCE_MS): Promise<History> => {
     for (const deadline = performance.now() + patienceMs; ; await sleep(POLL_MS)) {
       await look();
-      const history = await judgeHistory(stack, { planned, receipts: ofUsers(receipts, planned) });
-      const waits = history.lost.length > 0 || history.stuck.length > 0;
-      if (!waits || performance.now() > deadline) return history;
+      const facts = { planned, receipts: ofUsers(receipts, planned) };
+      if (performance.now() > deadline || (await isOver(stack, facts))) return judgeHistory(stack, facts);
     }
   };
   return {
