@@ -1,3 +1,4 @@
+import { TRANSITIONS as CAMPAIGN_MOVES } from '@dueline/campaigns';
 import { TRANSITIONS as DELIVERY_MOVES } from '@dueline/deliveries';
 import { TRANSITIONS as ACTION_MOVES } from '@dueline/scheduled-actions';
 import { describe, expect, it } from 'vitest';
@@ -105,5 +106,12 @@ describe('the models make the moves of the product', () => {
       'expired>planned',
     ];
     expect(movesOf(delivery, ({ status }) => status).union(new Set(notModelled))).toEqual(movesIn(DELIVERY_MOVES));
+  });
+
+  it('a campaign: all but those from and to what it leaves out', { timeout: TIMEOUT }, () => {
+    const leftOut = ['draft', 'paused', 'failed', 'needs_attention'];
+    const isLeftOut = (move: string) => move.split('>').some((status) => leftOut.includes(status));
+    const moves = [...movesIn(CAMPAIGN_MOVES)].filter((move) => !isLeftOut(move));
+    expect(movesOf(campaign, (state) => state.campaign.status)).toEqual(new Set(moves));
   });
 });

@@ -1,13 +1,13 @@
 import { processCampaign } from '@dueline/contracts';
 import { configOrExit, every } from '@dueline/runtime';
-import { runWorker } from '@dueline/worker-app';
+import { runWorker, tellWhenWritten } from '@dueline/worker-app';
 import { loadConfig } from './config.ts';
 import { processCampaigns } from './process-campaign.ts';
 import { reapDeadCampaigns } from './reap-campaigns.ts';
 
 const config = configOrExit(loadConfig, process.env);
 
-await runWorker('campaign-dispatcher', config, async ({ db, broker, log, metrics, claimedBy, onStop }) => {
+await runWorker('campaign-dispatcher', config, async ({ db, broker, log, metrics, claimedBy, onStop, reach }) => {
   const claimed = metrics.counter({
     name: 'dueline_campaigns_claimed_total',
     help: 'Campaigns claimed because their time had come.',
@@ -42,9 +42,10 @@ await runWorker('campaign-dispatcher', config, async ({ db, broker, log, metrics
     processCampaign,
     processCampaigns({
       db,
-      broker,
+      broker: tellWhenWritten(broker, reach && (() => reach('process_campaign.written'))),
       claimedBy,
       reap,
+      reach,
       onClaimed: (castType) => claimed.inc({ cast_type: castType }),
     }),
     { concurrency: 1 },

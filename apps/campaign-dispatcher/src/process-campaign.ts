@@ -8,6 +8,7 @@ import {
 } from '@dueline/contracts';
 import type { Db } from '@dueline/db';
 import { type Broker, discarded, type Handler } from '@dueline/mq';
+import type { Reach } from '@dueline/runtime';
 
 /** Campaigns per claim: few, so that one dispatcher does not hold many tickets at once. */
 const BATCH = 50;
@@ -19,6 +20,7 @@ export interface ProcessDeps {
   /** Takes back what the dead held, before what is due is claimed. */
   readonly reap: () => Promise<void>;
   readonly onClaimed: (castType: ClaimedCampaign['castType']) => void;
+  readonly reach?: Reach | undefined;
 }
 
 /**
@@ -34,7 +36,9 @@ export const processCampaigns =
     for (let claimed = BATCH; claimed === BATCH && failed === 0 && !signal.aborted; ) {
       const campaigns = await claimCampaigns(deps.db, { claimedBy: deps.claimedBy, limit: BATCH });
       for (const { castType } of campaigns) deps.onClaimed(castType);
+      if (campaigns.length > 0) deps.reach?.('process_campaign.claimed');
       const refused = await announce(deps, campaigns);
+      if (campaigns.length > refused) deps.reach?.('process_campaign.published');
       claimed = campaigns.length;
       failed += refused;
       published += claimed - refused;

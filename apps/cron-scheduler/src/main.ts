@@ -59,7 +59,7 @@ function startSweeps({ db, broker, log, metrics, onStop, reach }: Worker): void 
 }
 
 /** The campaign clock. */
-function startTicking({ db, broker, log, metrics, onStop }: Worker): void {
+function startTicking({ db, broker, log, metrics, onStop, reach }: Worker): void {
   const ticks = metrics.counter({
     name: 'dueline_campaign_ticks_total',
     help: 'Campaign ticks of this replica, by what became of them.',
@@ -72,7 +72,14 @@ function startTicking({ db, broker, log, metrics, onStop }: Worker): void {
     name: 'campaign tick',
     log,
     intervalMs: Math.min(TICK_LOOK_MS, (intervalSeconds * 1_000) / LOOKS_PER_TICK),
-    run: tickCampaigns({ db, broker, firstOf, intervalSeconds, onTick: (result) => ticks.inc({ result }) }),
+    run: tickCampaigns({
+      db,
+      broker: tellWhenWritten(broker, reach && (() => reach('tick_campaign.written'))),
+      firstOf,
+      intervalSeconds,
+      onTick: (result) => ticks.inc({ result }),
+      reach,
+    }),
   });
   onStop('campaign tick', () => clock.stop());
 }

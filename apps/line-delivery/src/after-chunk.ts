@@ -2,6 +2,7 @@ import { closeCampaigns, heartbeatCampaign } from '@dueline/campaigns';
 import type { Db } from '@dueline/db';
 import type { StartedDelivery } from '@dueline/deliveries';
 import type { Log } from '@dueline/mq';
+import type { Reach } from '@dueline/runtime';
 
 /** The seeds' 15 minutes without a sign of life are 15 heartbeats. */
 const HEARTBEATS_PER_WINDOW = 15;
@@ -10,13 +11,25 @@ const HEARTBEATS_PER_WINDOW = 15;
  * After the verdict on a chunk of a campaign: a sign of life, and the close if it was the last one. Never rejects: what fails
  * here is made up for by the sweep and by the next chunk.
  */
-export function afterChunk({ db, log, staleSeconds }: { db: Db; log: Log; staleSeconds: number }) {
+export function afterChunk({
+  db,
+  log,
+  staleSeconds,
+  reach,
+}: {
+  db: Db;
+  log: Log;
+  staleSeconds: number;
+  reach?: Reach | undefined;
+}) {
   const everySeconds = staleSeconds / HEARTBEATS_PER_WINDOW;
   return async ({ campaignId }: Pick<StartedDelivery, 'campaignId'>): Promise<void> => {
     if (campaignId === null) return;
     try {
       await heartbeatCampaign(db, { campaignId, everySeconds });
-      await closeCampaigns(db, { campaignIds: [campaignId] });
+      reach?.('close_campaign.beaten');
+      const closed = await closeCampaigns(db, { campaignIds: [campaignId] });
+      if (closed.length > 0) reach?.('close_campaign.closed');
     } catch (error) {
       log.warn({ campaignId, err: error }, 'a campaign is closed by the sweep');
     }

@@ -9,7 +9,7 @@ import {
 import { reapEarlierBoots, type Settlement, settleDeliveries } from '@dueline/deliveries';
 import { createLineClient } from '@dueline/line-client';
 import { configOrExit, every } from '@dueline/runtime';
-import { runWorker, type Worker } from '@dueline/worker-app';
+import { runWorker, tellWhenWritten, type Worker } from '@dueline/worker-app';
 import { afterChunk } from './after-chunk.ts';
 import { loadConfig } from './config.ts';
 import { executeActions } from './execute-action.ts';
@@ -49,7 +49,7 @@ await runWorker('line-delivery', config, async (worker) => {
     return settlements.map(({ started }) => moved.has(started.id));
   }, SETTLE_BATCH);
 
-  const chunkSettled = afterChunk({ db, log, staleSeconds: config.CAMPAIGN_STALE_SECONDS });
+  const chunkSettled = afterChunk({ db, log, staleSeconds: config.CAMPAIGN_STALE_SECONDS, reach });
   const execute = executeActions({
     db,
     line,
@@ -94,7 +94,7 @@ function takeBackEarlierBoots({ db, log, claimedBy, onStop }: Worker): void {
 }
 
 /** Starts campaigns, and closes those that nobody closed after their last chunk. */
-function startCampaignWork({ db, broker, log, claimedBy, onStop }: Worker): void {
+function startCampaignWork({ db, broker, log, claimedBy, onStop, reach }: Worker): void {
   const close = every({
     name: 'close campaigns',
     log,
@@ -103,7 +103,12 @@ function startCampaignWork({ db, broker, log, claimedBy, onStop }: Worker): void
     run: () => closeCampaigns(db),
   });
   onStop('close campaigns', () => close.stop());
-  const start = startCampaigns({ db, broker, claimedBy });
+  const start = startCampaigns({
+    db,
+    broker: tellWhenWritten(broker, reach && (() => reach('start_campaign.written'))),
+    claimedBy,
+    reach,
+  });
   const consumers = [lineBroadcastRichMessage, lineMulticastRichMessage].map((queue) =>
     broker.consume(queue, start, { concurrency: CAMPAIGNS_AT_ONCE, handlerTimeoutMs: FREEZE_TIMEOUT_MS }),
   );

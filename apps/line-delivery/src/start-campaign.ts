@@ -11,12 +11,14 @@ import { type Db, inTransaction, type Tx } from '@dueline/db';
 import { announceCampaignDeliveries, createChunkDeliveries, unpublishDeliveries } from '@dueline/deliveries';
 import { PermanentError } from '@dueline/kernel';
 import { type Broker, discarded, type Handler } from '@dueline/mq';
+import type { Reach } from '@dueline/runtime';
 import { publishTickets } from '@dueline/worker-app';
 
 export interface StartCampaignDeps {
   readonly db: Db;
   readonly broker: Pick<Broker, 'publish'>;
   readonly claimedBy: string;
+  readonly reach?: Reach | undefined;
 }
 
 interface Started {
@@ -32,10 +34,16 @@ interface Started {
 export const startCampaigns =
   (deps: StartCampaignDeps): Handler<CampaignTicket> =>
   async ({ data }) => {
-    const started = await inTransaction(deps.db, (tx) => start(tx, data, deps.claimedBy));
+    const started = await inTransaction(deps.db, async (tx) => {
+      const starting = await start(tx, data, deps.claimedBy);
+      if (starting !== undefined) deps.reach?.('start_campaign.freezing');
+      return starting;
+    });
     if (started === undefined) return discarded('the campaign is not to be started by this ticket');
     const { result, tickets } = started;
+    deps.reach?.('start_campaign.frozen');
     await unpublishDeliveries(deps.db, await publishTickets(deps.broker, lineDeliveryChunk, tickets));
+    deps.reach?.('start_campaign.handled');
     return { outcome: 'done', detail: { campaignId: data.campaignId, result, chunks: tickets.length } };
   };
 

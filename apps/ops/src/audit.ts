@@ -1,3 +1,4 @@
+import { CAMPAIGN_INVARIANTS } from '@dueline/campaigns';
 import { type AuditLimits, checkInvariants, DB_INVARIANTS, type Db, type Invariant, openDatabase } from '@dueline/db';
 import { DELIVERY_INVARIANTS } from '@dueline/deliveries';
 import { PermanentError } from '@dueline/kernel';
@@ -11,6 +12,7 @@ export const INVARIANTS: readonly Invariant[] = [
   ...TRIGGER_RULE_INVARIANTS,
   ...SCHEDULED_ACTION_INVARIANTS,
   ...DELIVERY_INVARIANTS,
+  ...CAMPAIGN_INVARIANTS,
 ];
 
 /** Whole tables are read: longer than any worker may take. */
@@ -41,6 +43,7 @@ export async function runAudit(options: {
   try {
     const report = await audit(db, {
       leaseOverSeconds: config.AUDIT_LEASE_OVER_SECONDS,
+      silentSeconds: config.AUDIT_SILENT_SECONDS,
       overdueSeconds: config.AUDIT_OVERDUE_SECONDS,
       historyDays: config.AUDIT_HISTORY_DAYS,
     });

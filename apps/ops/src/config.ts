@@ -24,6 +24,10 @@ export const auditSchema = z.object({
     60,
     'Seconds that a lease may be over before its row is taken back: two reap intervals.',
   ),
+  AUDIT_SILENT_SECONDS: seconds(
+    900,
+    'Seconds that a campaign may give no sign of life before it is taken back: CAMPAIGN_STALE_SECONDS.',
+  ),
   AUDIT_OVERDUE_SECONDS: seconds(300, 'Seconds that something due may wait to be claimed or announced.'),
   AUDIT_HISTORY_DAYS: z.coerce
     .number()

@@ -5,20 +5,22 @@ import type { Db } from '@dueline/db';
 import { testDb } from '@dueline/db/testing';
 import { expect, test } from 'vitest';
 import { audit, INVARIANTS } from '../src/audit.ts';
+import { CAMPAIGN_PLANTS } from './campaign-plants.ts';
 import { healthyDatabase } from './healthy.ts';
 
-const LIMITS = { leaseOverSeconds: 60, overdueSeconds: 300, historyDays: 31 };
+const LIMITS = { leaseOverSeconds: 60, silentSeconds: 900, overdueSeconds: 300, historyDays: 31 };
 
 const event = (columns: string, values: string) => `
   insert into event_outbox (topic, organization_id, line_oa_id, user_id, payload, root_id, ${columns})
-  select 'attribute_changed', organization_id, line_oa_id, user_id, '{}', gen_random_uuid(), ${values} from line_user`;
+  select 'attribute_changed', organization_id, line_oa_id, user_id, '{}', gen_random_uuid(), ${values} from line_user limit 1`;
 const action = (columns: string, values: string) => `
   insert into scheduled_action (organization_id, line_oa_id, user_id, action_type, action_config, due_at, dedup_key, ${columns})
-  select organization_id, line_oa_id, user_id, 'send_message', '{}', app_now(), 'planted', ${values} from line_user`;
+  select organization_id, line_oa_id, user_id, 'send_message', '{}', app_now(), 'planted', ${values} from line_user limit 1`;
 const HOUR_AGO = `app_now() - interval '1 hour'`;
 
 /** For each invariant the faults that it must find, alone. */
 const PLANTS: readonly (readonly [id: string, fault: string, sql: string])[] = [
+  ...CAMPAIGN_PLANTS,
   ['I14.event_outbox', 'nobody decides it', event('status, lease_until', `'published', ${HOUR_AGO}`)],
   ['I15.event_outbox', 'nobody announces it', event('recorded_at', HOUR_AGO)],
   ['I17.event_outbox', 'it was given up', event('status', `'dead'`)],
@@ -64,7 +66,12 @@ const PLANTS: readonly (readonly [id: string, fault: string, sql: string])[] = [
     'a fence that the row never had',
     `update delivery_attempt set fence = fence + 100; update delivery set status = 'refused', accepted_at = null`,
   ],
-  ['I13', 'done without a delivery', 'delete from delivery_attempt; delete from delivery'],
+  [
+    'I13',
+    'done without a delivery',
+    `delete from delivery_attempt using delivery where delivery.id = delivery_id and kind = 'action';
+     delete from delivery where kind = 'action'`,
+  ],
   [
     'I13',
     'a delivery without done',
@@ -81,17 +88,18 @@ const PLANTS: readonly (readonly [id: string, fault: string, sql: string])[] = [
   [
     'I13c',
     'nobody announces it',
-    `update delivery set status = 'planned', accepted_at = null, published_at = null, next_attempt_at = ${HOUR_AGO}`,
+    `update delivery set status = 'planned', accepted_at = null, published_at = null, next_attempt_at = ${HOUR_AGO}
+      where kind = 'action'`,
   ],
   [
     'I14.delivery',
     'nobody takes it back',
-    `update delivery set status = 'sending', accepted_at = null, lease_until = ${HOUR_AGO}`,
+    `update delivery set status = 'sending', accepted_at = null, lease_until = ${HOUR_AGO} where kind = 'action'`,
   ],
 ];
 
 async function plant(db: Db, sql: string): Promise<void> {
-  const guarded = ['event_outbox', 'scheduled_action', 'delivery', 'trigger_rule'];
+  const guarded = ['event_outbox', 'scheduled_action', 'delivery', 'trigger_rule', 'campaign', 'campaign_chunk'];
   for (const table of guarded) await db.$client.query(`alter table ${table} disable trigger user`);
   await db.$client.query(sql);
 }
@@ -132,7 +140,10 @@ test('./dueline audit --json says what was checked, and exits with 1 when someth
     promisify(execFile)(process.execPath, [main, 'audit', ...options], { env: { DATABASE_URL: database.url } });
 
   expect(JSON.parse((await run('--json')).stdout)).toMatchObject({ ok: true, checks: { length: INVARIANTS.length } });
-  await plant(database.db, 'update delivery_attempt set fence = fence + 100');
+  await plant(
+    database.db,
+    'update delivery_attempt set fence = fence + 100 where delivery_id = (select min(id) from delivery)',
+  );
   await expect(run('--json')).rejects.toMatchObject({ code: 1, stdout: expect.stringContaining('"ok":false') });
   await expect(run()).rejects.toMatchObject({ code: 1, stdout: expect.stringMatching(/^ {5}1 {2}I6\.attempt/m) });
 });

@@ -1,4 +1,5 @@
-import type { Tenant } from '@dueline/contracts';
+import { closeCampaigns } from '@dueline/campaigns';
+import type { Tenant, Ticket } from '@dueline/contracts';
 import { type Db, inTransaction } from '@dueline/db';
 import { columnOf, insertTenant, insertUsers } from '@dueline/db/testing';
 import { createDeliveries, settleDeliveries, startDeliveries } from '@dueline/deliveries';
@@ -6,8 +7,12 @@ import { deliveryToCreate } from '@dueline/deliveries/testing';
 import { claimBatch, finishActions, holdActions, scheduleMany } from '@dueline/scheduled-actions';
 import { actionToSchedule } from '@dueline/scheduled-actions/testing';
 import { createRule, type LogEntry, recordDecisions } from '@dueline/trigger-rules';
+import { startCampaigns } from './healthy-campaigns.ts';
 
-/** One action that is done and whose message LINE accepted, and one that was cancelled, as the apps make them. */
+/**
+ * As the apps make them: one action that is done and whose message LINE accepted, and one that was cancelled; a broadcast and a
+ * multicast of two chunks that are sent.
+ */
 export async function healthyDatabase(db: Db): Promise<void> {
   const tenant = await insertTenant(db);
   const [userId = ''] = await insertUsers(db, tenant, 1);
@@ -24,6 +29,9 @@ export async function healthyDatabase(db: Db): Promise<void> {
   );
   await decide(db, tenant, { userId, triggerRuleId });
   await send(db, tenant);
+  const sender = await startCampaigns(db);
+  await send(db, sender);
+  await closeCampaigns(db);
 }
 
 async function decide(db: Db, tenant: Tenant, who: { userId: string; triggerRuleId: string }): Promise<void> {
@@ -59,11 +67,15 @@ async function decide(db: Db, tenant: Tenant, who: { userId: string; triggerRule
 }
 
 async function send(db: Db, tenant: Tenant): Promise<void> {
-  const [id = '', fence = ''] = await columnOf(db, 'select unnest(array[id, fence]) from delivery');
+  const { rows } = await db.$client.query<Ticket>("select id, fence from delivery where status = 'planned'");
   const start = { claimedBy: 'line:1', leaseSeconds: 60, settleSeconds: 60 };
-  const tickets = [{ id: String(id), fence: String(fence) }];
-  const [started] = await startDeliveries(db, tenant, { tickets, start });
-  if (started === undefined) throw new Error('a delivery was to be started');
-  const result = { outcome: 'accepted', httpStatus: 200, lineRequestId: 'request-1' } as const;
-  await settleDeliveries(db, [{ started, result }]);
+  const started = await startDeliveries(db, tenant, { tickets: rows, start });
+  if (started.length === 0) throw new Error('deliveries were to be started');
+  await settleDeliveries(
+    db,
+    started.map((delivery) => ({
+      started: delivery,
+      result: { outcome: 'accepted', httpStatus: 200, lineRequestId: `request-${delivery.id}` },
+    })),
+  );
 }

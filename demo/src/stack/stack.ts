@@ -27,10 +27,12 @@ export interface Stack {
   readonly source: Services['source'];
   /**
    * Starts an app again that was stopped or killed, under the same instance name, or beside it as a replica under the
-   * INSTANCE_NAME in `env`, which overrides its settings. Resolves when it is ready; `apps` holds the newest of each.
+   * INSTANCE_NAME in `env`, which overrides its settings. It is not ready yet; `apps` holds the newest of each.
    */
+  start(name: AppName, env?: Readonly<Record<string, string>>): Promise<App>;
+  /** The same; resolves when it is ready. */
   restart(name: AppName, env?: Readonly<Record<string, string>>): Promise<App>;
-  /** Moves product time ahead, here and at LINE; resolves when what came due by it has been claimed. */
+  /** Moves product time ahead, here and at LINE (not asInProduction); resolves when what came due by it has been claimed. */
   travel(seconds: number): Promise<ProductTime>;
   /** Ends everything in order and removes its data. May be called again. */
   stop(): Promise<void>;
@@ -86,7 +88,7 @@ async function startAll(options: StackOptions, undo: (() => Promise<void>)[]): P
     onError: (error) => tell(`database: ${error instanceof Error ? error.message : 'connection broke'}`),
   });
   undo.push(database.close);
-  await installTimeMachine(database.db);
+  if (!options.asInProduction) await installTimeMachine(database.db);
 
   const secretsKey = randomBytes(32);
   const settings: AppSettings = {
@@ -105,20 +107,35 @@ async function startAll(options: StackOptions, undo: (() => Promise<void>)[]): P
     await Promise.all(all.map((app) => app.stop()));
   });
   const apps = await startApps(all, settings);
-  const restart = async (name: AppName, env: Readonly<Record<string, string>> = {}): Promise<App> => {
-    const app = await startApp(name, { ...settings, env: { ...settings.env, ...env } });
-    all.push(app);
-    apps.set(name, app);
-    await untilReady(app);
-    return app;
-  };
   const { databaseUrl, amqpUrl, amqpManagementUrl } = place;
   const { source } = services;
   const retire = announceDemo(stateFolder, { pid: process.pid, databaseUrl, lineControlUrl: line.controlUrl });
   undo.push(async () => retire());
   return {
-    ...{ database, databaseUrl, amqpUrl, amqpManagementUrl, line, apps, secretsKey, logFolder, source, restart },
+    ...{ database, databaseUrl, amqpUrl, amqpManagementUrl, line, apps, secretsKey, logFolder, source },
+    ...createStarts(all, { apps, settings }),
     travel: (seconds) => travel(database.db, line, seconds),
+  };
+}
+
+/** @param all Gets each app that is started, so that all are stopped in the end. */
+function createStarts(
+  all: App[],
+  { apps, settings }: { apps: Map<AppName, App>; settings: AppSettings },
+): Pick<Stack, 'start' | 'restart'> {
+  const start: Stack['start'] = async (name, env = {}) => {
+    const app = await startApp(name, { ...settings, env: { ...settings.env, ...env } });
+    all.push(app);
+    apps.set(name, app);
+    return app;
+  };
+  return {
+    start,
+    restart: async (name, env) => {
+      const app = await start(name, env);
+      await untilReady(app);
+      return app;
+    },
   };
 }
 

@@ -1,3 +1,4 @@
+import { CAMPAIGN_INVARIANTS } from '@dueline/campaigns';
 import { checkInvariants, DB_INVARIANTS, type Db } from '@dueline/db';
 import { DELIVERY_INVARIANTS } from '@dueline/deliveries';
 import type { Stack } from '@dueline/demo';
@@ -30,13 +31,26 @@ export interface History {
 
 export const CLEAN: History = { lost: [], doubled: [], unplanned: [], violations: [], stuck: [], audit: [] };
 
+interface Facts {
+  readonly planned: readonly Planned[];
+  readonly receipts: readonly ReceiptRow[];
+}
+
+const keyOf = ({ user, lid }: Pick<ReceiptRow, 'user' | 'lid'>): string => `${lid ?? 'unmarked'} of ${user}`;
+
+/** Whether everything planned has arrived and no row is open; cheap enough to be asked all the time. */
+export async function isOver({ database }: Pick<Stack, 'database'>, { planned, receipts }: Facts): Promise<boolean> {
+  const received = new Set(receipts.map(keyOf));
+  return planned.every((message) => received.has(keyOf(message))) && (await openRows(database.db)).length === 0;
+}
+
 /** Compares what was planned with what LINE delivered and with what the database says. */
 export async function judgeHistory(
   { line, database }: Pick<Stack, 'line' | 'database'>,
-  { planned, receipts }: { planned: readonly Planned[]; receipts: readonly ReceiptRow[] },
+  { planned, receipts }: Facts,
 ): Promise<History> {
-  const received = Map.groupBy(receipts, ({ user, lid }) => `${lid ?? 'unmarked'} of ${user}`);
-  const keys = new Set(planned.map(({ user, lid }) => `${lid} of ${user}`));
+  const received = Map.groupBy(receipts, keyOf);
+  const keys = new Set(planned.map(keyOf));
   const violations = await line.violations();
   return {
     lost: [...keys].filter((key) => !received.has(key)),
@@ -55,12 +69,14 @@ async function openRows(db: Db): Promise<string[]> {
     union all
     select 'scheduled_action ' || id || ' is ' || status from scheduled_action where status <> 'done'
     union all
-    select 'delivery ' || id || ' is ' || status from delivery where status <> 'accepted'`);
+    select 'delivery ' || id || ' is ' || status from delivery where status <> 'accepted'
+    union all
+    select 'campaign ' || id || ' is ' || status from campaign where status <> 'sent'`);
   return rows.map(({ what }) => what);
 }
 
-/** Twice the interval of the reaper and of the sweeps in these tests. */
-const LIMITS = { leaseOverSeconds: 2, overdueSeconds: 2, historyDays: 1 };
+/** Twice the interval of the reaper and of the sweeps in these tests, and their CAMPAIGN_STALE_SECONDS. */
+const LIMITS = { leaseOverSeconds: 2, silentSeconds: 3, overdueSeconds: 2, historyDays: 1 };
 
 async function auditFindings(db: Db): Promise<string[]> {
   const invariants = [
@@ -68,6 +84,7 @@ async function auditFindings(db: Db): Promise<string[]> {
     ...TRIGGER_RULE_INVARIANTS,
     ...SCHEDULED_ACTION_INVARIANTS,
     ...DELIVERY_INVARIANTS,
+    ...CAMPAIGN_INVARIANTS,
   ];
   const results = await checkInvariants(db, invariants, LIMITS);
   return results.flatMap(({ id, sample }) => sample.map((what) => `${id}: ${what}`));

@@ -6,7 +6,8 @@ import { sleep } from '@dueline/kernel';
 import { nthUserId, type ReceiptRow } from '@dueline/line-simulator';
 import { createRule } from '@dueline/trigger-rules';
 import { serviceEnvironment } from '../support.ts';
-import { type History, judgeHistory, type Planned } from './history.ts';
+import { CAMPAIGN_CHANNELS, writeCampaigns } from './campaign-wave.ts';
+import { type History, isOver, judgeHistory, type Planned } from './history.ts';
 
 /** Leases in seconds, so that a death costs seconds. */
 export const LEASE_MS = 3_000;
@@ -19,6 +20,8 @@ const SETTINGS = {
   REAP_INTERVAL_SECONDS: '0.5',
   DELIVERY_ANNOUNCE_INTERVAL_SECONDS: '0.5',
   DELIVERY_ANNOUNCE_AGAIN_SECONDS: '1',
+  CAMPAIGN_STALE_SECONDS: '3',
+  CAMPAIGN_CLOSE_INTERVAL_SECONDS: '0.5',
   INLINE_PROFILE: 'false', // so that due actions take the long way; cases that need the short one say so
   INLINE_HEAD_START_MS: '500', // so that it is the short one then, however busy the machine
 };
@@ -37,6 +40,8 @@ export interface Stage {
   readonly tenant: Tenant;
   /** Changes an attribute of `users` people who were in no wave before: each is to get one message now and one after a second. */
   wave(users?: number): Promise<Planned[]>;
+  /** Two campaigns that are due now, to friends of an account that had none before: each is to get both. */
+  campaignWave(): Promise<Planned[]>;
   /** Waits until all of it arrived and no row is open (or patience is over), and says what is wrong. */
   outcome(planned: readonly Planned[], patienceMs?: number): Promise<History>;
   /** What is wrong with everything since the beginning. */
@@ -62,7 +67,12 @@ type StageOptions = Partial<Pick<StackOptions, 'appsFolder' | 'env' | 'asInProdu
 
 export async function startStage(options: StageOptions = {}): Promise<Stage> {
   const appEnv = options.asInProduction ? {} : SETTINGS;
-  const common = { env: serviceEnvironment(), channels: [CHANNEL], tell: () => undefined, appEnv };
+  const common = {
+    env: serviceEnvironment(),
+    channels: [CHANNEL, ...CAMPAIGN_CHANNELS],
+    tell: () => undefined,
+    appEnv,
+  };
   const stack = await startStack({ ...common, ...options });
   const { db } = stack.database;
   const organizationId = await createOrganization(db, { name: 'kill' });
@@ -75,6 +85,8 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
 
 function createWaves(stack: Stack, tenant: Tenant): Omit<Stage, 'stack' | 'tenant'> {
   const everything: Planned[] = [];
+  let changed = 0;
+  let campaignWaves = 0;
   const receipts: ReceiptRow[] = [];
   const look = async () => {
     receipts.push(...(await stack.line.receiptsSince(receipts.at(-1)?.seq ?? 0)));
@@ -85,17 +97,18 @@ function createWaves(stack: Stack, tenant: Tenant): Omit<Stage, 'stack' | 'tenan
   };
   const outcome = async (planned: readonly Planned[], patienceMs = PATIENCE_MS): Promise<History> => {
     for (const deadline = performance.now() + patienceMs; ; await sleep(POLL_MS)) {
-      const { lost, stuck } = await read(planned);
-      const waits = lost.length > 0 || stuck.length > 0;
-      // Once more: LINE may have got something between the look at it and the look at the rows.
-      if (!waits || performance.now() > deadline) return read(planned);
+      await look();
+      const isQuiet = await isOver(stack, { planned, receipts: ofUsers(receipts, planned) });
+      // Read anew: LINE may have got something between the look at it and the look at the rows.
+      if (isQuiet || performance.now() > deadline) return read(planned);
     }
   };
   return {
     outcome,
     outcomeOfAll: () => outcome(everything),
     wave: async (users = 30) => {
-      const first = everything.length / 2;
+      const first = changed;
+      changed += users;
       const ids = Array.from({ length: users }, (_, n) => nthUserId('ca', first + n));
       const { organizationId, lineOaId } = tenant;
       const { $client } = stack.database.db;
@@ -105,6 +118,12 @@ function createWaves(stack: Stack, tenant: Tenant): Omit<Stage, 'stack' | 'tenan
       );
       await $client.query(`update line_user set attributes = '{"city": "Oslo"}' where user_id = any($1)`, [ids]);
       const planned = ids.flatMap((user) => ['now', 'later'].map((lid) => ({ user, lid })));
+      everything.push(...planned);
+      return planned;
+    },
+    campaignWave: async () => {
+      const planned = await writeCampaigns(stack, campaignWaves);
+      campaignWaves += 1;
       everything.push(...planned);
       return planned;
     },

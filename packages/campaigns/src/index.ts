@@ -8,6 +8,7 @@ export {
 export type { Campaign, CampaignChunk } from './campaign.ts';
 export { type ClaimedCampaign, claimCampaigns, failLateCampaigns, releaseCampaign } from './claim.ts';
 export { closeCampaigns, heartbeatCampaign } from './close.ts';
+export { CAMPAIGN_INVARIANTS } from './invariants.ts';
 export { reapCampaigns, recoverEarlierBoots } from './reap.ts';
 export {
   type CampaignStart,

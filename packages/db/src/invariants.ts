@@ -5,6 +5,8 @@ import type { Db } from './open.ts';
 export interface AuditLimits {
   /** A lease may be over for so long before somebody has taken the row back, in seconds of process time: two reap intervals. */
   readonly leaseOverSeconds: number;
+  /** A campaign may give no sign of life for so long before it is taken back, in seconds of process time. */
+  readonly silentSeconds: number;
   /** Something due may wait for so long before it is claimed or announced, in seconds: the backlog that is normal. */
   readonly overdueSeconds: number;
   /** Ended rows are looked at for so long, in days of product time. */

@@ -27,6 +27,21 @@ export const CRASH_POINTS = {
   'send.started': 'deliveries are owned and their attempts written ahead, nothing was sent',
   'send.answered': 'LINE has answered, the verdict is not written',
   'send.settled': 'the verdict is written, the slot is not free yet',
+  'tick_campaign.keyed': 'the tick has its key in Redis, so that no other replica publishes it; nor has this one yet',
+  'tick_campaign.written': 'the tick was written to the socket; whether the broker has it is not known',
+  'tick_campaign.published': 'the broker has confirmed the tick, nobody else knows that',
+  'process_campaign.claimed': 'due campaigns are claimed, none of their tickets is with the broker',
+  'process_campaign.written': 'tickets were written to the socket; whether the broker has them is not known',
+  'process_campaign.published': 'the broker has confirmed the tickets of campaigns, the tick is not acknowledged',
+  'start_campaign.freezing':
+    'the transaction that starts a campaign and freezes its recipients has written everything and is not committed',
+  'start_campaign.frozen': 'a campaign is started and frozen, none of the tickets of its chunks is with the broker',
+  'start_campaign.written':
+    'the tickets of its chunks were written to the socket; whether the broker has them is not known',
+  'start_campaign.handled': 'a campaign is started and its chunks handed over, its ticket is not acknowledged',
+  'close_campaign.beaten':
+    'the verdict on a chunk has counted as a sign of life; whether it was the last was not asked',
+  'close_campaign.closed': 'the last chunk has closed its campaign, the slot is not free yet',
 } as const satisfies Readonly<Record<string, string>>;
 
 export type CrashPoint = keyof typeof CRASH_POINTS;

@@ -1,0 +1,18 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { killAt, killsOf } from './kill/cases.ts';
+import { CLEAN } from './kill/history.ts';
+import { type Stage, startStage } from './kill/stage.ts';
+
+let stage: Stage;
+beforeAll(async () => {
+  stage = await startStage();
+});
+afterAll(() => stage?.stack.stop());
+
+test.for(killsOf('campaigns'))('killed at %s and %s: nothing is lost, doubled or stuck', (kill) =>
+  killAt(stage, kill, 'campaigns'),
+);
+
+test('over everything that was written here: nothing is lost, doubled or stuck', async () => {
+  expect(await stage.outcomeOfAll()).toEqual(CLEAN);
+});
