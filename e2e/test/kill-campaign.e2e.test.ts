@@ -9,8 +9,9 @@ beforeAll(async () => {
 });
 afterAll(() => stage?.stack.stop());
 
-test.for(killsOf('campaigns'))('killed at %s and %s: nothing is lost, doubled or stuck', (kill) =>
-  killAt(stage, kill, 'campaigns'),
+test.for(killsOf('campaigns'))(
+  'killed at %s and %s: nobody of a campaign is skipped, doubled or stuck [SEM-124]',
+  (kill) => killAt(stage, kill, 'campaigns'),
 );
 
 test('over everything that was written here: nothing is lost, doubled or stuck', async () => {
