@@ -1,4 +1,11 @@
-import { attributeChanged, scheduledActionFire } from '@dueline/contracts';
+import {
+  attributeChanged,
+  bookingEvent,
+  campaignClick,
+  formSubmitted,
+  friendTrackEventInserted,
+  scheduledActionFire,
+} from '@dueline/contracts';
 import { configOrExit, createDueAlarm } from '@dueline/runtime';
 import { dueWithin, recoverEarlierBoots } from '@dueline/scheduled-actions';
 import { runWorker, tellWhenWritten } from '@dueline/worker-app';
@@ -7,6 +14,9 @@ import { type DecideDeps, handOverTo } from './deps.ts';
 import { fireScheduledActions } from './fire-scheduled-action.ts';
 import { handleTriggerEvents } from './handle-trigger-event.ts';
 import { processDueActions } from './process-due-actions.ts';
+
+/** One consumer for each: a click never waits behind a bulk change of attributes. */
+const EVENT_QUEUES = [attributeChanged, formSubmitted, campaignClick, friendTrackEventInserted, bookingEvent];
 
 const config = configOrExit(loadConfig, process.env);
 
@@ -25,9 +35,9 @@ await runWorker('trigger-worker', config, async ({ db, broker, log, metrics, cla
   };
 
   const consumers = [
-    broker.consume(attributeChanged, handleTriggerEvents(deps, 'attribute_changed'), {
-      concurrency: config.EVENT_CONCURRENCY,
-    }),
+    ...EVENT_QUEUES.map((queue) =>
+      broker.consume(queue, handleTriggerEvents(deps), { concurrency: config.EVENT_CONCURRENCY }),
+    ),
     broker.consume(scheduledActionFire, fireScheduledActions(deps), { concurrency: config.FIRE_CONCURRENCY }),
   ];
   onStop('consumers', async () => {

@@ -19,15 +19,31 @@ export {
   type CastType,
   MAX_RECIPIENTS_PER_CHUNK,
 } from './campaigns.ts';
+export {
+  type AttributeChange,
+  BOOKING_EVENT_TYPES,
+  type BookingEventType,
+  EVENT_PAYLOADS,
+  EVENT_TOPICS,
+  type EventPayloads,
+  type EventTopic,
+  FRIEND_EVENT_TYPES,
+  type FriendEventType,
+  type PayloadSchema,
+} from './events.ts';
 export { bigintId, fence, lineUserId, type Tenant, type TenantTicket, type Ticket, tenant, ticket } from './ids.ts';
 export {
   actionExecute,
   attributeChanged,
+  bookingEvent,
   type CampaignTicket,
+  campaignClick,
   campaignTicket,
   type Envelope,
   EXCHANGES,
   envelope,
+  formSubmitted,
+  friendTrackEventInserted,
   lineBroadcastRichMessage,
   lineDeliveryChunk,
   lineMulticastRichMessage,

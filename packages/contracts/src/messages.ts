@@ -64,6 +64,38 @@ export const attributeChanged = defineQueue({
   data: tickets,
 });
 
+/** pg-listener -> trigger-worker: forms were submitted; tickets on rows of event_outbox. */
+export const formSubmitted = defineQueue({
+  name: 'form_submitted',
+  exchange: EXCHANGES.events,
+  version: 1,
+  data: tickets,
+});
+
+/** pg-listener -> trigger-worker: links were clicked, in a message of whatever origin; tickets on rows of event_outbox. */
+export const campaignClick = defineQueue({
+  name: 'campaign_click',
+  exchange: EXCHANGES.events,
+  version: 1,
+  data: tickets,
+});
+
+/** pg-listener -> trigger-worker: people followed an account or left it; tickets on rows of event_outbox. */
+export const friendTrackEventInserted = defineQueue({
+  name: 'friend_track_event_inserted',
+  exchange: EXCHANGES.events,
+  version: 1,
+  data: tickets,
+});
+
+/** pg-listener -> trigger-worker: something became of a booking; tickets on rows of event_outbox. */
+export const bookingEvent = defineQueue({
+  name: 'booking_event',
+  exchange: EXCHANGES.events,
+  version: 1,
+  data: tickets,
+});
+
 /** cron-scheduler -> trigger-worker: claimed rows of scheduled_action have come due. */
 export const scheduledActionFire = defineQueue({
   name: 'scheduled_action_fire',
@@ -124,6 +156,10 @@ export const actionExecute = defineQueue({
 /** Every queue there is. Topology, documentation and tests are made from this list. */
 export const QUEUES: readonly Queue<unknown>[] = [
   attributeChanged,
+  formSubmitted,
+  campaignClick,
+  friendTrackEventInserted,
+  bookingEvent,
   scheduledActionFire,
   actionExecute,
   processCampaign,
