@@ -1,4 +1,4 @@
-import type { Tenant, Ticket, Tickets } from '@dueline/contracts';
+import type { EventTopic, Tenant, Ticket, Tickets } from '@dueline/contracts';
 import { inTransaction, type Tx } from '@dueline/db';
 import { failEvent, type OutboxEvent, takeEvents } from '@dueline/db/changes';
 import { discarded, type Handler } from '@dueline/mq';
@@ -8,7 +8,7 @@ import { carryOut } from './carry-out.ts';
 import type { DecideDeps } from './deps.ts';
 import { type Candidate, entryOf, evaluateEvent, ruleFields } from './evaluate-event.ts';
 import { followPeople } from './follow-people.ts';
-import { lockUsersOf, meetWaits } from './meet-waits.ts';
+import { lockUsersOf, mayBeAwaited, meetWaits } from './meet-waits.ts';
 import { decideOrSplit } from './split.ts';
 
 /**
@@ -17,13 +17,13 @@ import { decideOrSplit } from './split.ts';
  * repeated or stale ticket finds nothing. Acked after the commit.
  */
 export const handleTriggerEvents =
-  (deps: DecideDeps): Handler<Tickets> =>
+  (deps: DecideDeps, topic: EventTopic): Handler<Tickets> =>
   async ({ tenant, data }) => {
     let taken = 0;
     await decideOrSplit(
       data.tickets,
       async (tickets) => {
-        taken += await decideEvents(deps, { tenant, tickets });
+        taken += await decideEvents(deps, { tenant, topic, tickets });
       },
       (ticket, error) => recordFailure(deps, ticket, error),
     );
@@ -33,14 +33,15 @@ export const handleTriggerEvents =
 
 async function decideEvents(
   deps: DecideDeps,
-  message: { tenant: Tenant; tickets: readonly Ticket[] },
+  message: { tenant: Tenant; topic: EventTopic; tickets: readonly Ticket[] },
 ): Promise<number> {
+  const awaited = await mayBeAwaited(deps.db, message.tenant, message.topic);
   const { taken, entries, deliveries } = await inTransaction(deps.db, async (tx) => {
-    await lockUsersOf(tx, message.tenant, message.tickets);
+    if (awaited) await lockUsersOf(tx, message.tenant, message.tickets);
     const events = await takeEvents(tx, message.tenant, message.tickets);
     if (events.length === 0) return { taken: 0, entries: [], deliveries: [] };
     await followPeople(tx, message.tenant, events);
-    const met = await meetWaits(tx, events);
+    const met = awaited ? await meetWaits(tx, events) : [];
     const { candidates, rejected } = await evaluateEvents(tx, message.tenant, events);
     const { firings, limited } = await applyLimits(tx, candidates);
     const carried = await carryOut(tx, message.tenant, firings);

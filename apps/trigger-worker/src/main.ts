@@ -16,7 +16,13 @@ import { handleTriggerEvents } from './handle-trigger-event.ts';
 import { processDueActions } from './process-due-actions.ts';
 
 /** One consumer for each: a click never waits behind a bulk change of attributes. */
-const EVENT_QUEUES = [attributeChanged, formSubmitted, campaignClick, friendTrackEventInserted, bookingEvent];
+const EVENT_QUEUES = [
+  ['attribute_changed', attributeChanged],
+  ['form_submitted', formSubmitted],
+  ['campaign_click', campaignClick],
+  ['friend_track_event_inserted', friendTrackEventInserted],
+  ['booking_event', bookingEvent],
+] as const;
 
 const config = configOrExit(loadConfig, process.env);
 
@@ -35,8 +41,8 @@ await runWorker('trigger-worker', config, async ({ db, broker, log, metrics, cla
   };
 
   const consumers = [
-    ...EVENT_QUEUES.map((queue) =>
-      broker.consume(queue, handleTriggerEvents(deps), { concurrency: config.EVENT_CONCURRENCY }),
+    ...EVENT_QUEUES.map(([topic, queue]) =>
+      broker.consume(queue, handleTriggerEvents(deps, topic), { concurrency: config.EVENT_CONCURRENCY }),
     ),
     broker.consume(scheduledActionFire, fireScheduledActions(deps), { concurrency: config.FIRE_CONCURRENCY }),
   ];

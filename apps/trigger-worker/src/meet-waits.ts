@@ -1,9 +1,17 @@
-import type { Tenant, Ticket } from '@dueline/contracts';
-import { lockUsers, type Tx } from '@dueline/db';
+import type { EventTopic, Tenant, Ticket } from '@dueline/contracts';
+import { type Db, lockUsers, type Tx } from '@dueline/db';
 import { type OutboxEvent, peekEventUsers } from '@dueline/db/changes';
-import { checkAndCompleteDelayWait, type Fact, type WaitMet } from '@dueline/scheduled-actions';
+import { checkAndCompleteDelayWait, type Fact, isAwaited, type WaitMet } from '@dueline/scheduled-actions';
 import type { LogEntry } from '@dueline/trigger-rules';
 import { entryOf } from './evaluate-event.ts';
+
+/**
+ * Whether events of this topic need the locks of their people and a look at who waits. Attributes change by the hundred thousand, and
+ * mostly nobody waits for one; the other topics are one person's doing, and are looked at always.
+ */
+export async function mayBeAwaited(db: Db, tenant: Tenant, topic: EventTopic): Promise<boolean> {
+  return topic !== 'attribute_changed' || isAwaited(db, tenant, 'attribute');
+}
 
 /** Before any row is locked, and before anybody looks who waits: a wait that is being made at this moment is not missed. */
 export async function lockUsersOf(tx: Tx, tenant: Tenant, tickets: readonly Ticket[]): Promise<void> {

@@ -44,7 +44,7 @@ async function waitingActions(db: Db, users: number, reEvaluate = false) {
     Array.from({ length: users }, (_, n) => n),
   );
   const tickets = await announceAll(db);
-  await handleTriggerEvents(decideDeps(db))(message(tenant, { tickets }), context);
+  await handleTriggerEvents(decideDeps(db), 'attribute_changed')(message(tenant, { tickets }), context);
   return { tenant, ruleId };
 }
 

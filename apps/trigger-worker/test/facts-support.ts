@@ -93,10 +93,11 @@ async function insertWaiting({ db }: TestDb, tenant: Tenant, wait: Waiting): Pro
 async function consumeAll(deps: ReturnType<typeof decideDeps>): Promise<string[]> {
   const outcomes: string[] = [];
   const tickets = await announceAll(deps.db);
-  const handle = handleTriggerEvents(deps);
   for (let at = 0; at < tickets.length; at += 100) {
     const some = tickets.slice(at, at + 100);
-    if (some[0] !== undefined) outcomes.push((await handle(message(some[0], { tickets: some }), context)).outcome);
+    if (some[0] === undefined) continue;
+    const handle = handleTriggerEvents(deps, some[0].topic);
+    outcomes.push((await handle(message(some[0], { tickets: some }), context)).outcome);
   }
   return outcomes;
 }

@@ -91,7 +91,7 @@ const WAYS: readonly Way[] = [
   },
 ];
 
-test.for(WAYS)('a row that waits is unlocked by $topic, which began as a plain insert, once', async (way) => {
+test.for(WAYS)('[T10] a row that waits is unlocked by $topic, which began as a plain insert, once', async (way) => {
   const id = await stage.waiting(way.wait());
   const bystander = await stage.waiting({ ...way.wait(), userId: lineUserId(2) });
   await way.plainSql();
@@ -112,7 +112,7 @@ test.for(WAYS)('a row that waits is unlocked by $topic, which began as a plain i
 });
 
 test.for(WAYS.filter(({ byPackage }) => byPackage !== undefined))(
-  'a row that waits is unlocked by $topic, which began as a report to its package',
+  '[T10] a row that waits is unlocked by $topic, which began as a report to its package',
   async (way) => {
     const id = await stage.waiting(way.wait());
     await way.byPackage?.();

@@ -25,7 +25,10 @@ test('an event becomes a delivery now and a waiting action later, with a history
   await setAttributes(db, tenant, { city: '東京 🗼' }, [0, 1, 2]);
   const deps = decideDeps(db);
 
-  const outcome = await handleTriggerEvents(deps)(message(tenant, { tickets: await announceAll(db) }), context);
+  const outcome = await handleTriggerEvents(deps, 'attribute_changed')(
+    message(tenant, { tickets: await announceAll(db) }),
+    context,
+  );
 
   expect(outcome).toEqual({ outcome: 'done', detail: { events: 3 } });
   expect(await decisions(db)).toEqual({ 'fired: matched': 3, 'scheduled: matched': 3 });
@@ -46,7 +49,7 @@ test('a message that is delivered twice, even at the same moment, decides each e
   await createCityRule(db, tenant, { actionConfig: later(60) });
   await setAttributes(db, tenant, { city: 'Osaka' }, [0, 1, 2, 3, 4]);
   const deps = decideDeps(db);
-  const handle = handleTriggerEvents(deps);
+  const handle = handleTriggerEvents(deps, 'attribute_changed');
   const copy = message(tenant, { tickets: await announceAll(db) });
 
   await Promise.all([handle(copy, context), handle(copy, context), handle(copy, context)]);
@@ -66,7 +69,7 @@ test('a message that names the rows of another tenant decides nothing', async ()
   await setAttributes(db, mine, { city: 'Kyoto' }, [0]);
   const tickets = await announceAll(db);
 
-  const outcome = await handleTriggerEvents(decideDeps(db))(message(other, { tickets }), context);
+  const outcome = await handleTriggerEvents(decideDeps(db), 'attribute_changed')(message(other, { tickets }), context);
 
   expect(outcome).toMatchObject({ outcome: 'discarded' });
   expect(await count(db, 'event_outbox', `status = 'published'`)).toBe(1);
@@ -89,7 +92,10 @@ test('rules that do not match, are disabled, deleted or broken do nothing, and t
   ]);
   await setAttributes(db, tenant, { city: 'Kobe' }, [0]);
 
-  await handleTriggerEvents(decideDeps(db))(message(tenant, { tickets: await announceAll(db) }), context);
+  await handleTriggerEvents(decideDeps(db), 'attribute_changed')(
+    message(tenant, { tickets: await announceAll(db) }),
+    context,
+  );
 
   expect(await decisions(db)).toEqual({
     'failed: rule_invalid': 1,
@@ -105,7 +111,7 @@ test('a rule fires within its frequency only, whatever happens at once', async (
   const tenant = await createTenant(db);
   await createCityRule(db, tenant, { frequency: 'once_per_hour' });
   for (const city of ['a', 'b', 'c', 'd']) await setAttributes(db, tenant, { city }, [0]);
-  const handle = handleTriggerEvents(decideDeps(db));
+  const handle = handleTriggerEvents(decideDeps(db), 'attribute_changed');
   const tickets = await announceAll(db);
 
   await Promise.all(tickets.map((ticket) => handle(message(tenant, { tickets: [ticket] }), context)));
@@ -127,7 +133,7 @@ test('one event that spoils its message costs itself only: the others are decide
     create trigger spoil before insert on delivery for each row when (new.user_id = 'U00000000000000000000000000000001') execute function spoil()`);
   const deps = decideDeps(db);
 
-  const outcome = await handleTriggerEvents(deps)(message(tenant, { tickets }), context);
+  const outcome = await handleTriggerEvents(deps, 'attribute_changed')(message(tenant, { tickets }), context);
 
   expect(outcome).toEqual({ outcome: 'done', detail: { events: 2 } });
   expect(await decisions(db)).toEqual({ 'fired: matched': 2 });
@@ -145,7 +151,7 @@ test('an attribute that a person lost while the event waited leaves nobody out, 
   await db.$client.query(`update line_user set attributes = '{}' where user_id = 'U00000000000000000000000000000000'`);
   await db.$client.query(`delete from line_user where user_id = 'U00000000000000000000000000000001'`);
 
-  await handleTriggerEvents(decideDeps(db))(message(tenant, { tickets }), context);
+  await handleTriggerEvents(decideDeps(db), 'attribute_changed')(message(tenant, { tickets }), context);
 
   expect(await decisions(db)).toEqual({ 'fired: matched': 1, 'suppressed: user_unknown': 1 });
 });

@@ -5,7 +5,7 @@ import { recordFriendEvent } from '@dueline/recipients';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { handleTriggerEvents } from '../src/handle-trigger-event.ts';
 import { context, hours, key, PERSON, type Stage, setStage, UNLOCKED } from './facts-support.ts';
-import { announceAll, count, decideDeps, decisions, message } from './support.ts';
+import { announceAll, count, decideDeps, decisions, message, setAttributes } from './support.ts';
 
 let stage: Stage;
 beforeAll(async () => {
@@ -18,7 +18,7 @@ test('a second click, and a click that is told again, unlock nothing more; the s
   const id = await stage.waiting({ source: 'link' });
   await stage.insertClick();
   const tickets = await announceAll(stage.shared.db);
-  const handle = handleTriggerEvents(decideDeps(stage.shared.db));
+  const handle = handleTriggerEvents(decideDeps(stage.shared.db), 'campaign_click');
   const copy = message(stage.tenant, { tickets });
   const outcomes = await Promise.all([handle(copy, context), handle(copy, context), handle(copy, context)]);
   expect(outcomes.map(({ outcome }) => outcome).sort()).toEqual(['discarded', 'discarded', 'done']);
@@ -107,7 +107,10 @@ test('a wait that is being made while a click is decided is not missed: one wait
   let id = '';
   const handled = await inTransaction(stage.shared.db, async (tx) => {
     await lockUsers(tx, [{ lineOaId: stage.tenant.lineOaId, userId: PERSON }]);
-    const handling = handleTriggerEvents(decideDeps(stage.shared.db))(message(stage.tenant, { tickets }), context);
+    const handling = handleTriggerEvents(decideDeps(stage.shared.db), 'campaign_click')(
+      message(stage.tenant, { tickets }),
+      context,
+    );
     await expect
       .poll(() => count(stage.shared.db, 'pg_locks', `locktype = 'advisory' and not granted`), { timeout: 5_000 })
       .toBe(1);
@@ -127,4 +130,59 @@ test('an unfollow makes a person no friend, a later follow one again, whatever i
   await tell('unfollow', hours(-2));
   await stage.consume();
   expect(await count(stage.shared.db, 'line_user', `user_id = '${stranger}' and is_following`)).toBe(1);
+});
+
+const changeCity = async (who: Stage) => {
+  await setAttributes(who.shared.db, who.tenant, { city: key() }, [1]);
+  const tickets = await announceAll(who.shared.db);
+  return handleTriggerEvents(decideDeps(who.shared.db), 'attribute_changed')(message(who.tenant, { tickets }), context);
+};
+const waitingForLocks = (who: Stage) => count(who.shared.db, 'pg_locks', `locktype = 'advisory' and not granted`);
+
+test('while nobody of an account waits for attributes, their changes wait for nobody; from the first wait on they do', async () => {
+  await using own = await setStage();
+  const hold = (work: () => Promise<unknown>) =>
+    inTransaction(own.shared.db, async (tx) => {
+      await lockUsers(tx, [{ lineOaId: own.tenant.lineOaId, userId: PERSON }]);
+      await work();
+    });
+  await own.waiting({ source: 'link' });
+  await hold(async () => expect(await changeCity(own)).toMatchObject({ outcome: 'done' }));
+
+  await own.waiting({ source: 'attribute', refId: 'tier', userId: lineUserId(9) });
+  let handling: Promise<unknown> = Promise.resolve();
+  await hold(async () => {
+    handling = changeCity(own);
+    await expect.poll(() => waitingForLocks(own), { timeout: 5_000 }).toBe(1);
+  });
+  expect(await handling).toMatchObject({ outcome: 'done' });
+});
+
+test('the first wait for an attribute, made while a change of it is decided, is not missed', async () => {
+  await using own = await setStage();
+  const { db } = own.shared;
+  const client = await db.$client.connect();
+  const id = await own.waiting({ source: 'link' });
+  try {
+    await client.query('begin');
+    await client.query(
+      `insert into action_wait (scheduled_action_id, n, organization_id, line_oa_id, user_id, source, ref_id, branch)
+       values ($1, 1, $2, $3, $4, 'attribute', 'city', 'yes')`,
+      [id, own.tenant.organizationId, own.tenant.lineOaId, PERSON],
+    );
+    const handling = changeCity(own);
+    await expect.poll(() => waitingForLocks(own), { timeout: 5_000 }).toBe(1);
+    await client.query('commit');
+    expect(await handling).toMatchObject({ outcome: 'done' });
+  } finally {
+    client.release();
+  }
+  expect(await own.stateOf(id)).toEqual(UNLOCKED);
+});
+
+test('what hangs on the date of an attribute counts as waiting for attributes', async () => {
+  await using own = await setStage();
+  await own.waiting({ source: 'link', changes: { anchor_ref: 'attribute:birthday' } });
+  const sources = await own.shared.db.$client.query('select source from awaited_source order by source');
+  expect(sources.rows).toEqual([{ source: 'attribute' }, { source: 'link' }]);
 });
