@@ -1,28 +1,10 @@
-import {
-  attributeChanged,
-  bookingEvent,
-  campaignClick,
-  type EventTopic,
-  formSubmitted,
-  friendTrackEventInserted,
-  type Queue,
-  type Tickets,
-} from '@dueline/contracts';
+import { type EventTopic, QUEUE_OF_TOPIC } from '@dueline/contracts';
 import type { Db } from '@dueline/db';
 import { announceEvents, type EventTicket, type OutboxLimits, releaseEvents } from '@dueline/db/changes';
 import { groupBy } from '@dueline/kernel';
 import type { Broker } from '@dueline/mq';
 import { type Reach, withSpan } from '@dueline/runtime';
 import { publishTickets } from '@dueline/worker-app';
-
-/** The queue of each topic. A topic without one does not compile. */
-const QUEUE_OF_TOPIC: Readonly<Record<EventTopic, Queue<Tickets>>> = {
-  attribute_changed: attributeChanged,
-  form_submitted: formSubmitted,
-  campaign_click: campaignClick,
-  friend_track_event_inserted: friendTrackEventInserted,
-  booking_event: bookingEvent,
-};
 
 export interface AnnounceDeps {
   readonly db: Db;

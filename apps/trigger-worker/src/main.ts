@@ -1,11 +1,4 @@
-import {
-  attributeChanged,
-  bookingEvent,
-  campaignClick,
-  formSubmitted,
-  friendTrackEventInserted,
-  scheduledActionFire,
-} from '@dueline/contracts';
+import { EVENT_TOPICS, QUEUE_OF_TOPIC, scheduledActionFire } from '@dueline/contracts';
 import { configOrExit, createDueAlarm } from '@dueline/runtime';
 import { dueWithin, recoverEarlierBoots } from '@dueline/scheduled-actions';
 import { runWorker, tellWhenWritten } from '@dueline/worker-app';
@@ -14,15 +7,6 @@ import { type DecideDeps, handOverTo } from './deps.ts';
 import { fireScheduledActions } from './fire-scheduled-action.ts';
 import { handleTriggerEvents } from './handle-trigger-event.ts';
 import { processDueActions } from './process-due-actions.ts';
-
-/** One consumer for each: a click never waits behind a bulk change of attributes. */
-const EVENT_QUEUES = [
-  ['attribute_changed', attributeChanged],
-  ['form_submitted', formSubmitted],
-  ['campaign_click', campaignClick],
-  ['friend_track_event_inserted', friendTrackEventInserted],
-  ['booking_event', bookingEvent],
-] as const;
 
 const config = configOrExit(loadConfig, process.env);
 
@@ -41,8 +25,10 @@ await runWorker('trigger-worker', config, async ({ db, broker, log, metrics, cla
   };
 
   const consumers = [
-    ...EVENT_QUEUES.map(([topic, queue]) =>
-      broker.consume(queue, handleTriggerEvents(deps, topic), { concurrency: config.EVENT_CONCURRENCY }),
+    ...EVENT_TOPICS.map((topic) =>
+      broker.consume(QUEUE_OF_TOPIC[topic], handleTriggerEvents(deps, topic), {
+        concurrency: config.EVENT_CONCURRENCY,
+      }),
     ),
     broker.consume(scheduledActionFire, fireScheduledActions(deps), { concurrency: config.FIRE_CONCURRENCY }),
   ];

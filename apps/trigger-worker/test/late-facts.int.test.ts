@@ -49,6 +49,15 @@ test.for<[string, object, object, string]>([
   expect(await count(stage.shared.db, 'trigger_log', `detail -> 'branch' = '${branch}'`)).toBe(1);
 });
 
+test('a click for a wait that is being decided is left to that decision, which looks at the facts itself', async () => {
+  const id = await stage.waiting({ source: 'link', changes: { status: 'processing', lease_until: hours(1) } });
+  const before = await stage.stateOf(id);
+  await stage.insertClick();
+  await stage.consume();
+  expect(await stage.stateOf(id)).toEqual(before);
+  expect(await decisions(stage.shared.db)).toEqual({});
+});
+
 test('a click in time that is told hours after the deadline still counts, by when it happened', async () => {
   await using own = await setStage();
   const id = await own.waiting({ source: 'link' });

@@ -49,6 +49,7 @@ export {
   lineMulticastRichMessage,
   MAX_TICKETS_PER_MESSAGE,
   processCampaign,
+  QUEUE_OF_TOPIC,
   QUEUES,
   type Queue,
   scheduledActionFire,

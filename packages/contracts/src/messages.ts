@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { EventTopic } from './events.ts';
 import { bigintId, fence, tenant, ticket } from './ids.ts';
 
 /** Seeds of one message: at most this many tickets, of one account. Source: measured, a message of 50 to 500 is 8 times cheaper. */
@@ -153,13 +154,18 @@ export const actionExecute = defineQueue({
   data: tickets,
 });
 
+/** The queue of each topic of the outbox, so that a click never waits behind a bulk change of attributes. */
+export const QUEUE_OF_TOPIC: Readonly<Record<EventTopic, Queue<Tickets>>> = {
+  attribute_changed: attributeChanged,
+  form_submitted: formSubmitted,
+  campaign_click: campaignClick,
+  friend_track_event_inserted: friendTrackEventInserted,
+  booking_event: bookingEvent,
+};
+
 /** Every queue there is. Topology, documentation and tests are made from this list. */
 export const QUEUES: readonly Queue<unknown>[] = [
-  attributeChanged,
-  formSubmitted,
-  campaignClick,
-  friendTrackEventInserted,
-  bookingEvent,
+  ...Object.values(QUEUE_OF_TOPIC),
   scheduledActionFire,
   actionExecute,
   processCampaign,
