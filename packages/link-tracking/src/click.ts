@@ -36,6 +36,8 @@ type Target = {
 
 const REFUSALS = {
   '22P02': 'no such link',
+  '22021': 'a text cannot be stored',
+  '54000': 'the key of a report is too long',
   '22007': 'the time of a click is not RFC 3339',
   '22008': 'the time of a click is out of range',
   '23514': 'the user id is not one of LINE',

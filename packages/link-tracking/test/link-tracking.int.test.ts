@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { Tenant } from '@dueline/contracts';
 import { insertTenant, lineUserId, type TestDb, testDb } from '@dueline/db/testing';
 import { PermanentError } from '@dueline/kernel';
@@ -104,6 +105,8 @@ test.for<[string, () => Promise<unknown>]>([
     'a click at no time',
     () => recordClick(shared.db, { ...tenant, trackedLinkId, userId: PERSON }, click({ occurredAt: 'yesterday-ish' })),
   ],
+  ['a click with an endless key', () => clickWithKey(randomBytes(10_000).toString('hex'))],
+  ['a click with a key that cannot be stored', () => clickWithKey('a\u0000')],
   ['an issue of a link of another account', () => issueLink(shared.db, other, { trackedLinkId, userId: PERSON })],
   ['an issue to nobody', () => issueLink(shared.db, tenant, { trackedLinkId, userId: 'somebody' })],
   ['a link to a script', () => createTrackedLink(shared.db, tenant, { name: 'x', url: 'javascript:alert(1)' })],
@@ -114,3 +117,6 @@ test.for<[string, () => Promise<unknown>]>([
   expect(await clicks()).toEqual([]);
   expect(await topics()).toEqual([]);
 });
+
+const clickWithKey = (idempotencyKey: string) =>
+  recordClick(shared.db, { ...tenant, trackedLinkId, userId: PERSON }, { idempotencyKey });

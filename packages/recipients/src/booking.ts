@@ -4,6 +4,8 @@ import { PermanentError } from '@dueline/kernel';
 
 const REFUSALS = {
   '22P02': 'no such booking in this account',
+  '22021': 'a text cannot be stored',
+  '54000': 'the key of a report is too long',
   '22007': 'a time is not RFC 3339',
   '22008': 'a time is out of range',
   '23514': 'the user id is not one of LINE',

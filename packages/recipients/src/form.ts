@@ -53,6 +53,8 @@ export async function submitForm(db: Db, tenant: Tenant, submission: FormSubmiss
 const REFUSALS = {
   '22P02': 'no such form in this account',
   '22P05': 'an answer cannot be stored',
+  '22021': 'a text cannot be stored',
+  '54000': 'the key of a report is too long',
   '22007': 'the time of a submission is not RFC 3339',
   '22008': 'the time of a submission is out of range',
   '23514': 'the user id is not one of LINE',

@@ -12,6 +12,8 @@ export interface FriendEvent {
 }
 
 const REFUSALS = {
+  '22021': 'a text cannot be stored',
+  '54000': 'the key of a report is too long',
   '22007': 'the time of an event is not RFC 3339',
   '22008': 'the time of an event is out of range',
   '23514': 'the user id is not one of LINE',

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { Tenant } from '@dueline/contracts';
 import { inTransaction } from '@dueline/db';
 import { columnOf, insertRow, insertTenant, lineUserId, type TestDb, testDb } from '@dueline/db/testing';
@@ -87,6 +88,9 @@ test.for<[string, () => Promise<unknown>]>([
   ['a booking of nobody', () => createBooking(shared.db, tenant, booking({ userId: 'somebody' }))],
   ['a booking at no time', () => createBooking(shared.db, tenant, booking({ startsAt: 'soon' }))],
   ['moving a booking that does not exist', () => moveBooking(shared.db, tenant, { bookingId: '999999', ...booking() })],
+  ['a booking with an endless key', () => createBooking(shared.db, tenant, booking({ idempotencyKey: endless() }))],
+  ['a booking whose name cannot be stored', () => createBooking(shared.db, tenant, booking({ name: 'a\u0000' }))],
+  ['a friend with an endless webhook', () => friend('follow', { webhookEventId: endless() })],
   ['a friend that is nobody', () => friend('follow', { userId: 'somebody' })],
   ['a friend at no time', () => friend('follow', { occurredAt: 'when?' })],
 ])('%s is refused for good, and nothing happens', async ([, attempt]) => {
@@ -95,6 +99,7 @@ test.for<[string, () => Promise<unknown>]>([
   expect(await told()).toEqual([]);
 });
 
+const endless = () => randomBytes(10_000).toString('hex');
 const submitTo = (whose: Tenant, formId: string) =>
   submitForm(shared.db, whose, { formId, userId: PERSON, answers: {}, idempotencyKey: key() });
 
