@@ -1,4 +1,4 @@
-import { attributeChanged, type Queue, type Tickets } from '@dueline/contracts';
+import { type EventTopic, QUEUE_OF_TOPIC } from '@dueline/contracts';
 import type { Db } from '@dueline/db';
 import { announceEvents, type EventTicket, type OutboxLimits, releaseEvents } from '@dueline/db/changes';
 import { groupBy } from '@dueline/kernel';
@@ -6,14 +6,11 @@ import type { Broker } from '@dueline/mq';
 import { type Reach, withSpan } from '@dueline/runtime';
 import { publishTickets } from '@dueline/worker-app';
 
-/** The queue of each topic; the outbox accepts no topic that is not here. */
-const QUEUE_OF_TOPIC: Readonly<Record<string, Queue<Tickets>>> = { attribute_changed: attributeChanged };
-
 export interface AnnounceDeps {
   readonly db: Db;
   readonly broker: Pick<Broker, 'publish' | 'state'>;
   readonly limits: OutboxLimits;
-  readonly onPublished: (topic: string, count: number) => void;
+  readonly onPublished: (topic: EventTopic, count: number) => void;
   readonly reach?: Reach | undefined;
 }
 
@@ -34,11 +31,9 @@ export const announceOutboxEvents = (deps: AnnounceDeps) => async (): Promise<bo
   return tickets.length > 0 && unpublished === 0;
 };
 
-async function publishTopic(deps: AnnounceDeps, topic: string, tickets: EventTicket[]): Promise<number> {
-  const queue = QUEUE_OF_TOPIC[topic];
-  if (queue === undefined) throw new Error(`no queue for the topic of ${tickets.length} events`);
+async function publishTopic(deps: AnnounceDeps, topic: EventTopic, tickets: EventTicket[]): Promise<number> {
   const failed = await withSpan(`announce ${topic}`, { attributes: { 'dueline.events': tickets.length } }, () =>
-    publishTickets(deps.broker, queue, tickets),
+    publishTickets(deps.broker, QUEUE_OF_TOPIC[topic], tickets),
   );
   deps.reach?.('announce_event.published');
   deps.onPublished(topic, tickets.length - failed.length);

@@ -1,6 +1,15 @@
-import { attributeChanged, type Tickets } from '@dueline/contracts';
+import {
+  attributeChanged,
+  bookingEvent,
+  campaignClick,
+  EVENT_TOPICS,
+  formSubmitted,
+  friendTrackEventInserted,
+  type Queue,
+  type Tickets,
+} from '@dueline/contracts';
 import type { Db } from '@dueline/db';
-import { testDb } from '@dueline/db/testing';
+import { insertRow, insertTenant, lineUserId, testDb } from '@dueline/db/testing';
 import { type Broker, connectBroker, DONE } from '@dueline/mq';
 import { testVhost } from '@dueline/mq/testing';
 import { expect, onTestFinished, test } from 'vitest';
@@ -96,3 +105,84 @@ async function statuses(db: Db): Promise<Record<string, number>> {
   );
   return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
 }
+
+type Row = Record<string, unknown>;
+
+/** A plain insert that makes an event of each topic. */
+const FACTS: [queue: Queue<Tickets>, happen: (db: Db, person: Row) => Promise<unknown>][] = [
+  [attributeChanged, (db, person) => insertRow(db, 'line_user', { ...person, attributes: { city: 'Edo' } })],
+  [
+    formSubmitted,
+    async (db, { user_id, ...base }) => {
+      const { id } = await insertRow(db, 'form', { ...base, name: 'form' });
+      await insertRow(db, 'form_submission', { ...base, user_id, form_id: id, idempotency_key: 'x' });
+    },
+  ],
+  [
+    campaignClick,
+    async (db, { user_id, ...base }) => {
+      const { id } = await insertRow(db, 'tracked_link', { ...base, name: 'link', url: 'https://example.com' });
+      await insertRow(db, 'link_click', { ...base, user_id, tracked_link_id: id, idempotency_key: 'x' });
+    },
+  ],
+  [
+    friendTrackEventInserted,
+    (db, person) => insertRow(db, 'friend_track_event', { ...person, type: 'follow', webhook_event_id: 'x' }),
+  ],
+  [
+    bookingEvent,
+    async (db, person) => {
+      const { id } = await insertRow(db, 'booking', { ...person, name: 'cut', starts_at: '2030-01-01' });
+      await insertRow(db, 'booking_event', { ...person, booking_id: id, type: 'created', idempotency_key: 'x' });
+    },
+  ],
+];
+
+test('a plain insert of each kind of fact reaches the queue of its topic, and no other', async () => {
+  await using database = await testDb();
+  const { db } = database;
+  const broker = await connect();
+  const tenant = await insertTenant(db);
+  const person = { organization_id: tenant.organizationId, line_oa_id: tenant.lineOaId, user_id: lineUserId(1) };
+  for (const [, happen] of FACTS) await happen(db, person);
+  const received: { queue: string; ids: string[] }[] = [];
+  for (const [queue] of FACTS) {
+    broker.consume(
+      queue,
+      async ({ data }) => {
+        received.push({ queue: queue.name, ids: data.tickets.map(({ id }) => id) });
+        return DONE;
+      },
+      { concurrency: 1 },
+    );
+  }
+  await broker.ready();
+
+  expect(await announcer(db, broker)()).toBe(true);
+  await expect.poll(() => received.length).toBe(EVENT_TOPICS.length);
+
+  const { rows } = await db.$client.query(
+    'select topic as queue, array[id::text] as ids from event_outbox order by topic',
+  );
+  expect(received.sort((a, b) => (a.queue < b.queue ? -1 : 1))).toEqual(rows);
+  expect(rows.map(({ queue }) => queue)).toEqual([...EVENT_TOPICS].sort());
+});
+
+test('an event of a topic that only a later build knows is left to it, and holds up nothing', async () => {
+  await using database = await testDb();
+  const { db } = database;
+  const broker = await connect();
+  await movePeople(db, 1);
+  await db.$client.query('alter table event_outbox drop constraint event_outbox_topic_known');
+  await db.$client.query(
+    `update event_outbox set topic = 'moon_landing' where id = (select min(id) from event_outbox)`,
+  );
+
+  while (await announcer(db, broker)());
+
+  const { rows } = await db.$client.query('select topic, status from event_outbox order by id');
+  expect(rows).toEqual([
+    { topic: 'moon_landing', status: 'pending' },
+    { topic: 'attribute_changed', status: 'published' },
+  ]);
+});

@@ -1,10 +1,10 @@
-import type { OutboxEvent } from '@dueline/db/changes';
+import type { EventOf, OutboxEvent } from '@dueline/db/changes';
 import type { LineUser } from '@dueline/recipients';
 import { type LogEntry, matchAttributeChange, type ReadRule, type TriggerRule } from '@dueline/trigger-rules';
 
 /** A rule that an event set off, before frequency and cooldown have their say. */
 export interface Candidate {
-  readonly event: OutboxEvent;
+  readonly event: EventOf<'attribute_changed'>;
   readonly rule: TriggerRule;
   readonly userId: string;
 }
@@ -16,7 +16,11 @@ export interface Evaluated {
 }
 
 /** Which rules an event sets off, and why the others do not. Rules on attributes that did not change are not evaluated. Pure. */
-export function evaluateEvent(event: OutboxEvent, rules: readonly ReadRule[], user: LineUser | undefined): Evaluated {
+export function evaluateEvent(
+  event: EventOf<'attribute_changed'>,
+  rules: readonly ReadRule[],
+  user: LineUser | undefined,
+): Evaluated {
   const candidates: Candidate[] = [];
   const rejected: LogEntry[] = [];
   for (const read of rules) {

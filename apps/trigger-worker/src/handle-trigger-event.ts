@@ -1,4 +1,4 @@
-import type { SourceType, Tenant, Ticket, Tickets } from '@dueline/contracts';
+import type { EventTopic, Tenant, Ticket, Tickets } from '@dueline/contracts';
 import { inTransaction, type Tx } from '@dueline/db';
 import { failEvent, type OutboxEvent, takeEvents } from '@dueline/db/changes';
 import { discarded, type Handler } from '@dueline/mq';
@@ -7,21 +7,23 @@ import { type LogEntry, liveRules, passGate, recordDecisions } from '@dueline/tr
 import { carryOut } from './carry-out.ts';
 import type { DecideDeps } from './deps.ts';
 import { type Candidate, entryOf, evaluateEvent, ruleFields } from './evaluate-event.ts';
+import { followPeople } from './follow-people.ts';
+import { lockUsersOf, mayBeAwaited, meetWaits } from './meet-waits.ts';
 import { decideOrSplit } from './split.ts';
 
 /**
- * Consumer of an event queue: which rules of the account does each event set off, and what follows. One transaction takes
- * the events out of the outbox and writes every consequence, so a kill repeats the whole message and a repeated or stale
- * ticket finds nothing. Acked after the commit.
+ * Consumer of an event queue: which waits does each event end, which rules of the account does it set off, and what follows.
+ * One transaction takes the events out of the outbox and writes every consequence, so a kill repeats the whole message and a
+ * repeated or stale ticket finds nothing. Acked after the commit.
  */
 export const handleTriggerEvents =
-  (deps: DecideDeps, sourceType: SourceType): Handler<Tickets> =>
+  (deps: DecideDeps, topic: EventTopic): Handler<Tickets> =>
   async ({ tenant, data }) => {
     let taken = 0;
     await decideOrSplit(
       data.tickets,
       async (tickets) => {
-        taken += await decideEvents(deps, { tenant, sourceType, tickets });
+        taken += await decideEvents(deps, { tenant, topic, tickets });
       },
       (ticket, error) => recordFailure(deps, ticket, error),
     );
@@ -31,15 +33,19 @@ export const handleTriggerEvents =
 
 async function decideEvents(
   deps: DecideDeps,
-  message: { tenant: Tenant; sourceType: SourceType; tickets: readonly Ticket[] },
+  message: { tenant: Tenant; topic: EventTopic; tickets: readonly Ticket[] },
 ): Promise<number> {
+  const awaited = await mayBeAwaited(deps.db, message.tenant, message.topic);
   const { taken, entries, deliveries } = await inTransaction(deps.db, async (tx) => {
+    if (awaited) await lockUsersOf(tx, message.tenant, message.tickets);
     const events = await takeEvents(tx, message.tenant, message.tickets);
     if (events.length === 0) return { taken: 0, entries: [], deliveries: [] };
-    const { candidates, rejected } = await evaluateEvents(tx, message, events);
+    await followPeople(tx, message.tenant, events);
+    const met = awaited ? await meetWaits(tx, events) : [];
+    const { candidates, rejected } = await evaluateEvents(tx, message.tenant, events);
     const { firings, limited } = await applyLimits(tx, candidates);
     const carried = await carryOut(tx, message.tenant, firings);
-    const decided: LogEntry[] = [...rejected, ...limited, ...carried.entries];
+    const decided: LogEntry[] = [...met, ...rejected, ...limited, ...carried.entries];
     await recordDecisions(tx, decided);
     deps.reach?.('decide_event.deciding');
     return { taken: events.length, entries: decided, deliveries: carried.deliveries };
@@ -50,15 +56,18 @@ async function decideEvents(
   return taken;
 }
 
+/** Rules have attribute changes as their source so far. */
 async function evaluateEvents(
   tx: Tx,
-  { tenant, sourceType }: { tenant: Tenant; sourceType: SourceType },
+  tenant: Tenant,
   events: readonly OutboxEvent[],
 ): Promise<{ candidates: Candidate[]; rejected: LogEntry[] }> {
-  const rules = await liveRules(tx, tenant, sourceType);
+  const changes = events.filter((event) => event.topic === 'attribute_changed');
+  if (changes.length === 0) return { candidates: [], rejected: [] };
+  const rules = await liveRules(tx, tenant, 'attribute_changed');
   if (rules.length === 0) return { candidates: [], rejected: [] };
-  const users = await getLineUsers(tx, events);
-  const evaluated = events.map((event) => evaluateEvent(event, rules, users.get(lineUserKey(event))));
+  const users = await getLineUsers(tx, changes);
+  const evaluated = changes.map((event) => evaluateEvent(event, rules, users.get(lineUserKey(event))));
   return {
     candidates: evaluated.flatMap(({ candidates }) => candidates),
     rejected: evaluated.flatMap(({ rejected }) => rejected),

@@ -1,4 +1,4 @@
-import { attributeChanged, scheduledActionFire } from '@dueline/contracts';
+import { EVENT_TOPICS, QUEUE_OF_TOPIC, scheduledActionFire } from '@dueline/contracts';
 import { configOrExit, createDueAlarm } from '@dueline/runtime';
 import { dueWithin, recoverEarlierBoots } from '@dueline/scheduled-actions';
 import { runWorker, tellWhenWritten } from '@dueline/worker-app';
@@ -25,9 +25,11 @@ await runWorker('trigger-worker', config, async ({ db, broker, log, metrics, cla
   };
 
   const consumers = [
-    broker.consume(attributeChanged, handleTriggerEvents(deps, 'attribute_changed'), {
-      concurrency: config.EVENT_CONCURRENCY,
-    }),
+    ...EVENT_TOPICS.map((topic) =>
+      broker.consume(QUEUE_OF_TOPIC[topic], handleTriggerEvents(deps, topic), {
+        concurrency: config.EVENT_CONCURRENCY,
+      }),
+    ),
     broker.consume(scheduledActionFire, fireScheduledActions(deps), { concurrency: config.FIRE_CONCURRENCY }),
   ];
   onStop('consumers', async () => {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { EventTopic } from './events.ts';
 import { bigintId, fence, tenant, ticket } from './ids.ts';
 
 /** Seeds of one message: at most this many tickets, of one account. Source: measured, a message of 50 to 500 is 8 times cheaper. */
@@ -64,6 +65,38 @@ export const attributeChanged = defineQueue({
   data: tickets,
 });
 
+/** pg-listener -> trigger-worker: forms were submitted; tickets on rows of event_outbox. */
+export const formSubmitted = defineQueue({
+  name: 'form_submitted',
+  exchange: EXCHANGES.events,
+  version: 1,
+  data: tickets,
+});
+
+/** pg-listener -> trigger-worker: links were clicked, in a message of whatever origin; tickets on rows of event_outbox. */
+export const campaignClick = defineQueue({
+  name: 'campaign_click',
+  exchange: EXCHANGES.events,
+  version: 1,
+  data: tickets,
+});
+
+/** pg-listener -> trigger-worker: people followed an account or left it; tickets on rows of event_outbox. */
+export const friendTrackEventInserted = defineQueue({
+  name: 'friend_track_event_inserted',
+  exchange: EXCHANGES.events,
+  version: 1,
+  data: tickets,
+});
+
+/** pg-listener -> trigger-worker: something became of a booking; tickets on rows of event_outbox. */
+export const bookingEvent = defineQueue({
+  name: 'booking_event',
+  exchange: EXCHANGES.events,
+  version: 1,
+  data: tickets,
+});
+
 /** cron-scheduler -> trigger-worker: claimed rows of scheduled_action have come due. */
 export const scheduledActionFire = defineQueue({
   name: 'scheduled_action_fire',
@@ -121,9 +154,18 @@ export const actionExecute = defineQueue({
   data: tickets,
 });
 
+/** The queue of each topic of the outbox, so that a click never waits behind a bulk change of attributes. */
+export const QUEUE_OF_TOPIC: Readonly<Record<EventTopic, Queue<Tickets>>> = {
+  attribute_changed: attributeChanged,
+  form_submitted: formSubmitted,
+  campaign_click: campaignClick,
+  friend_track_event_inserted: friendTrackEventInserted,
+  booking_event: bookingEvent,
+};
+
 /** Every queue there is. Topology, documentation and tests are made from this list. */
 export const QUEUES: readonly Queue<unknown>[] = [
-  attributeChanged,
+  ...Object.values(QUEUE_OF_TOPIC),
   scheduledActionFire,
   actionExecute,
   processCampaign,

@@ -2,6 +2,9 @@ import {
   attributeChangedConfig,
   bigintId,
   condition,
+  EVENT_PAYLOADS,
+  EVENT_TOPICS,
+  type EventTopic,
   envelope,
   fence,
   lineUserId,
@@ -110,4 +113,43 @@ test('an envelope of a later writer is read: unknown fields are ignored, missing
 
 test('no two queues share a name', () => {
   expect(new Set(QUEUES.map(({ name }) => name)).size).toBe(QUEUES.length);
+});
+
+test.for<[EventTopic, payload: unknown, read: unknown]>([
+  [
+    'attribute_changed',
+    JSON.parse('{"changed": {"__proto__": {"to": 1}}}'),
+    { changed: new Map([['__proto__', { to: 1 }]]) },
+  ],
+  ['attribute_changed', {}, undefined],
+  ['attribute_changed', { changed: [] }, undefined],
+  ['attribute_changed', { changed: { city: 'Edo' } }, undefined],
+  ['form_submitted', { id: '1', form_id: '2' }, { formSubmissionId: '1', formId: '2' }],
+  ['form_submitted', { id: 1, form_id: 2 }, undefined],
+  [
+    'campaign_click',
+    { id: '1', tracked_link_id: '2', link_issue_id: null, is_robot: 'true' },
+    { clickId: '1', trackedLinkId: '2', linkIssueId: null, isRobot: true },
+  ],
+  [
+    'campaign_click',
+    { id: '1', tracked_link_id: '2', link_issue_id: '3', is_robot: 'false' },
+    { clickId: '1', trackedLinkId: '2', linkIssueId: '3', isRobot: false },
+  ],
+  ['campaign_click', { id: '1', tracked_link_id: '2', link_issue_id: null }, undefined],
+  ['friend_track_event_inserted', { id: '1', type: 'follow' }, { friendTrackEventId: '1', type: 'follow' }],
+  ['friend_track_event_inserted', { id: '1', type: 'wave' }, undefined],
+  [
+    'booking_event',
+    { id: '1', booking_id: '2', type: 'no_show' },
+    { bookingEventId: '1', bookingId: '2', type: 'no_show' },
+  ],
+  ['booking_event', null, undefined],
+])('the payload of %s %j is read as %o', ([topic, payload, read]) => {
+  expect(EVENT_PAYLOADS[topic].safeParse(payload).data).toEqual(read);
+});
+
+test('every topic of the outbox has a queue of its own, named after it', () => {
+  const names = QUEUES.map(({ name }) => name);
+  expect(names.filter((name) => EVENT_TOPICS.some((topic) => topic === name))).toEqual([...EVENT_TOPICS]);
 });

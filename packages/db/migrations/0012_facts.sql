@@ -170,3 +170,57 @@ begin
     execute format('create policy other_services on %I using (current_user <> ''dueline_tenant'')', tenant_table);
   end loop;
 end $$;
+
+-- The kinds of facts that something of an account waits for or hangs on, or ever did. Attributes change by the hundred thousand: who
+-- tells of one that nobody can wait for takes no locks and looks for nobody.
+create table awaited_source (
+  organization_id bigint not null,
+  line_oa_id bigint not null,
+  source text not null constraint awaited_source_known check (source in ('link', 'form', 'booking', 'attribute', 'friend', 'message')),
+  primary key (line_oa_id, source),
+  constraint awaited_source_tenant_fkey foreign key (organization_id, line_oa_id) references line_oa (organization_id, id)
+);
+alter table awaited_source enable row level security;
+create policy tenant_isolation on awaited_source to dueline_tenant
+  using (organization_id = current_organization_id() and line_oa_id = current_line_oa_id());
+grant select on awaited_source to dueline_tenant;
+
+create function awaited_source_lock(account bigint, awaited text) returns bigint language sql immutable as $$
+  select hashtextextended('awaited_source:' || account || ':' || awaited, 0)
+$$;
+-- The first wait of a kind holds this lock until it is committed, and looks at the facts after that; whoever asks meanwhile waits for it.
+-- So a fact that was told "nobody waits" is older than the look of the wait that begins.
+create function mark_awaited(organization bigint, account bigint, awaited text) returns void
+language plpgsql security definer set search_path = pg_catalog, public, pg_temp as $$
+begin
+  if exists (select from awaited_source where line_oa_id = account and source = awaited) then
+    return;
+  end if;
+  perform pg_advisory_xact_lock(awaited_source_lock(account, awaited));
+  insert into awaited_source (organization_id, line_oa_id, source) values (organization, account, awaited) on conflict do nothing;
+end $$;
+-- A statement of its own, outside the transaction that decides, so that the lock is held for the look only.
+create function is_awaited(account bigint, awaited text) returns boolean language plpgsql as $$
+begin
+  perform pg_advisory_xact_lock_shared(awaited_source_lock(account, awaited));
+  return exists (select from awaited_source where line_oa_id = account and source = awaited);
+end $$;
+
+create function mark_waits() returns trigger language plpgsql as $$
+begin
+  perform mark_awaited(organization_id, line_oa_id, source)
+     from (select distinct organization_id, line_oa_id, source from after_rows order by line_oa_id, source) as awaited;
+  return null;
+end $$;
+create trigger action_wait_is_awaited after insert on action_wait
+  referencing new table as after_rows for each statement execute function mark_waits();
+-- A date that may move is a fact that its row hangs on: attribute:<name> or booking:<id>.
+create function mark_anchors() returns trigger language plpgsql as $$
+begin
+  perform mark_awaited(organization_id, line_oa_id, source)
+     from (select distinct organization_id, line_oa_id, split_part(anchor_ref, ':', 1) as source
+             from after_rows where anchor_ref is not null order by line_oa_id, source) as awaited;
+  return null;
+end $$;
+create trigger scheduled_action_anchor_is_awaited after insert on scheduled_action
+  referencing new table as after_rows for each statement execute function mark_anchors();

@@ -18,7 +18,7 @@ let other: Tenant;
 
 /** Written by workers only, or without a foreign key on purpose: they are many, and triggers and workers name the tenant of the row they follow. */
 const WITHOUT_TENANT_KEY = ['attribute_change', 'delivery_attempt', 'event_archive', 'event_outbox', 'trigger_log'];
-const READ_ONLY = ['audit_log', 'campaign_chunk', 'delivery_attempt', 'scheduled_action_edit'];
+const READ_ONLY = ['audit_log', 'awaited_source', 'campaign_chunk', 'delivery_attempt', 'scheduled_action_edit'];
 
 const tenantTables = () =>
   columnOf(

@@ -6,8 +6,8 @@ export function chunk<T>(items: readonly T[], size: number): T[][] {
 }
 
 /** The items by the key that `keyOf` gives them; order within a key and of first keys is kept. */
-export function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
-  const groups = new Map<string, T[]>();
+export function groupBy<T, Key extends string>(items: readonly T[], keyOf: (item: T) => Key): Map<Key, T[]> {
+  const groups = new Map<Key, T[]>();
   for (const item of items) {
     const key = keyOf(item);
     const group = groups.get(key);

@@ -1,2 +1,5 @@
 export { addAudienceMembers, createAudience } from './audience.ts';
+export { type BookingReport, cancelBooking, createBooking, moveBooking } from './booking.ts';
+export { createForm, type FormSubmission, submitForm } from './form.ts';
+export { type FriendEvent, recordFriendEvent, updateFollowing } from './friend.ts';
 export { getLineUsers, type LineUser, type LineUserKey, lineUserKey } from './line-user.ts';

@@ -1,3 +1,4 @@
+export { isAwaited } from './awaited.ts';
 export { type Claim, type ClaimProfile, claimBatch, releaseActions } from './claim.ts';
 export { type CancelReason, type Circumstances, cancelReason, decideAction } from './decide.ts';
 export { dueWithin } from './due.ts';

@@ -2,8 +2,16 @@ import type { ActionRequest, Tenant } from '@dueline/contracts';
 import { column, sql, type Tx } from '@dueline/db';
 import { storableText } from '@dueline/kernel';
 
-/** What was decided. `fired`: handed to line-delivery; `scheduled`: waits; the others ended here. */
-export type Decision = 'fired' | 'scheduled' | 'not_matched' | 'suppressed' | 'cancelled' | 'retried' | 'failed';
+/** What was decided. `fired`: handed to line-delivery; `scheduled`: waits; `unlocked`: need not wait longer; the others ended here. */
+export type Decision =
+  | 'fired'
+  | 'scheduled'
+  | 'unlocked'
+  | 'not_matched'
+  | 'suppressed'
+  | 'cancelled'
+  | 'retried'
+  | 'failed';
 
 /** Why, from a closed list. */
 export const REASON_CODES = [
@@ -14,6 +22,8 @@ export const REASON_CODES = [
   'conditions_no_longer_hold',
   'frequency',
   'already_done',
+  'fact_in_time',
+  'fact_late',
   'user_unknown',
   'user_not_following',
   'rule_disabled',
@@ -45,6 +55,7 @@ export interface LogEntry extends Tenant {
 const STATUS: Record<Decision, 'success' | 'skipped' | 'cancelled' | 'failed'> = {
   fired: 'success',
   scheduled: 'success',
+  unlocked: 'success',
   not_matched: 'skipped',
   suppressed: 'skipped',
   cancelled: 'cancelled',

@@ -1,5 +1,4 @@
-import type { AttributeChangedConfig, Condition } from '@dueline/contracts';
-import type { AttributeChange } from '@dueline/db/changes';
+import type { AttributeChange, AttributeChangedConfig, Condition } from '@dueline/contracts';
 import { type Evaluation, evaluateConditions } from './conditions.ts';
 
 /** Why a rule did or did not match an event. */

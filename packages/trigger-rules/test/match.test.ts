@@ -1,5 +1,4 @@
-import type { AttributeChangedConfig } from '@dueline/contracts';
-import type { AttributeChange } from '@dueline/db/changes';
+import type { AttributeChange, AttributeChangedConfig } from '@dueline/contracts';
 import { conditionsStillHold, matchAttributeChange, planAction, type TriggerRule } from '@dueline/trigger-rules';
 import { expect, test } from 'vitest';
 

@@ -1,11 +1,14 @@
-import type { TenantTicket } from '@dueline/contracts';
+import { EVENT_TOPICS, type EventTopic, type TenantTicket } from '@dueline/contracts';
 import { sql } from 'drizzle-orm';
-import { ticketRows } from '../batch.ts';
+import { column, ticketRows } from '../batch.ts';
 import type { Db } from '../open.ts';
+
+/** What this build can announce: while a later one is rolled out, its new topics are left to it. */
+const KNOWN_TOPICS = column(EVENT_TOPICS, 'text');
 
 /** A ticket on one row of event_outbox, and where it goes. */
 export interface EventTicket extends TenantTicket {
-  readonly topic: string;
+  readonly topic: EventTopic;
 }
 
 export interface OutboxLimits {
@@ -27,7 +30,7 @@ export async function announceEvents(db: Db, limits: OutboxLimits): Promise<Even
   const { rows } = await db.execute<EventRow>(sql`
     with overdue as materialized (
       select id from event_outbox
-       where status = 'published' and lease_until < clock_timestamp()
+       where status = 'published' and lease_until < clock_timestamp() and topic = any(${KNOWN_TOPICS})
        order by lease_until
        limit ${limits.limit} for no key update skip locked
     ), room as materialized (
@@ -35,7 +38,7 @@ export async function announceEvents(db: Db, limits: OutboxLimits): Promise<Even
                    ${limits.maxPublished}::bigint - (select count(*) from event_outbox where status = 'published')) as rows
     ), fresh as materialized (
       select id from event_outbox
-       where status = 'pending'
+       where status = 'pending' and topic = any(${KNOWN_TOPICS})
        order by id
        limit (select greatest(rows, 0) from room) for no key update skip locked
     ), again as (
@@ -55,7 +58,7 @@ export async function announceEvents(db: Db, limits: OutboxLimits): Promise<Even
   return rows.map(parseTicket);
 }
 
-type EventRow = { id: string; fence: string; topic: string; organization_id: string; line_oa_id: string };
+type EventRow = { id: string; fence: string; topic: EventTopic; organization_id: string; line_oa_id: string };
 
 function parseTicket(row: EventRow): EventTicket {
   return {

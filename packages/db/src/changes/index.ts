@@ -5,4 +5,5 @@ export {
   outboxLag,
   releaseEvents,
 } from './announce.ts';
-export { type AttributeChange, failEvent, type OutboxEvent, takeEvents } from './take.ts';
+export type { EventOf, OutboxEvent } from './event.ts';
+export { failEvent, peekEventUsers, takeEvents } from './take.ts';

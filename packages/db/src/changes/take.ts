@@ -2,46 +2,25 @@ import type { Tenant, Ticket } from '@dueline/contracts';
 import { sql } from 'drizzle-orm';
 import { ticketRows } from '../batch.ts';
 import type { Db, Tx } from '../open.ts';
+import { EVENT_COLUMNS, type EventRow, type OutboxEvent, parseEvent } from './event.ts';
 
-/** A side that is left out was absent; `null` is JSON null, or a value too large to travel (over 4,096 characters). */
-export interface AttributeChange {
-  readonly from?: unknown;
-  readonly to?: unknown;
+/** The people of whom the events of these tickets tell, each once: for the locks that come before the events'. Locks nothing. */
+export async function peekEventUsers(tx: Tx, tenant: Tenant, tickets: readonly Ticket[]): Promise<string[]> {
+  const { rows } = await tx.execute<{ user_id: string }>(sql`
+    select distinct event.user_id
+      from event_outbox as event
+      join ${ticketRows(tickets)}
+        on event.id = ticket.id and event.fence = ticket.fence
+     where event.status = 'published'
+       and event.organization_id = ${tenant.organizationId} and event.line_oa_id = ${tenant.lineOaId}`);
+  return rows.map(({ user_id }) => user_id);
 }
-
-/** One event, taken out of the outbox by the transaction that decides it. */
-export interface OutboxEvent extends Tenant {
-  readonly id: string;
-  readonly eventId: string;
-  readonly topic: string;
-  readonly userId: string;
-  /** By attribute name. */
-  readonly changed: ReadonlyMap<string, AttributeChange>;
-  readonly bulk: boolean;
-  readonly causeId: string | null;
-  readonly rootId: string;
-  readonly depth: number;
-  readonly traceparent: string | null;
-}
-
-type EventRow = {
-  id: string;
-  event_id: string;
-  topic: string;
-  organization_id: string;
-  line_oa_id: string;
-  user_id: string;
-  payload: { changed?: Record<string, AttributeChange> };
-  bulk: boolean;
-  cause_id: string | null;
-  root_id: string;
-  depth: number;
-  traceparent: string | null;
-};
 
 /**
  * published -> gone, into event_archive, for the rows of `tenant` whose fence still fits. Only what comes back may be
  * decided: a repeated or stale ticket has no row any more. Locks in id order, so that two messages never deadlock.
+ *
+ * @throws PermanentError when an event is not what its topic promises: taken alone, it fails alone.
  */
 export async function takeEvents(tx: Tx, tenant: Tenant, tickets: readonly Ticket[]): Promise<OutboxEvent[]> {
   const { rows } = await tx.execute<EventRow>(sql`
@@ -62,26 +41,8 @@ export async function takeEvents(tx: Tx, tenant: Tenant, tickets: readonly Ticke
       select event_id, topic, organization_id, line_oa_id, user_id, payload, bulk, occurred_at, recorded_at, cause_id, root_id, depth
         from gone
     )
-    select id, event_id, topic, organization_id, line_oa_id, user_id, payload, bulk, cause_id, root_id, depth, traceparent
-      from gone order by id`);
+    select ${EVENT_COLUMNS} from gone order by id`);
   return rows.map(parseEvent);
-}
-
-function parseEvent(row: EventRow): OutboxEvent {
-  return {
-    id: row.id,
-    eventId: row.event_id,
-    topic: row.topic,
-    organizationId: row.organization_id,
-    lineOaId: row.line_oa_id,
-    userId: row.user_id,
-    changed: new Map(Object.entries(row.payload.changed ?? {})), // a Map: attribute names such as __proto__ stay plain keys
-    bulk: row.bulk,
-    causeId: row.cause_id,
-    rootId: row.root_id,
-    depth: row.depth,
-    traceparent: row.traceparent,
-  };
 }
 
 /** Failed decisions after which an event is dead. */

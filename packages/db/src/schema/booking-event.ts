@@ -1,3 +1,4 @@
+import { BOOKING_EVENT_TYPES } from '@dueline/contracts';
 import { sql } from 'drizzle-orm';
 import { index, pgTable, text, unique } from 'drizzle-orm/pg-core';
 import { id, instant, tenantColumns } from './columns.ts';
@@ -13,7 +14,7 @@ export const bookingEvent = pgTable(
     ...tenantColumns,
     bookingId: id('booking_id').notNull(),
     userId: text('user_id').notNull(),
-    type: text('type', { enum: ['created', 'rescheduled', 'cancelled', 'completed', 'no_show'] }).notNull(),
+    type: text('type', { enum: BOOKING_EVENT_TYPES }).notNull(),
     idempotencyKey: text('idempotency_key').notNull(),
     occurredAt: instant('occurred_at').notNull().default(sql`app_now()`),
     recordedAt: instant('recorded_at').notNull().default(sql`clock_timestamp()`),

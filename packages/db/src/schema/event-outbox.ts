@@ -1,3 +1,4 @@
+import { EVENT_TOPICS } from '@dueline/contracts';
 import { sql } from 'drizzle-orm';
 import { boolean, index, jsonb, pgTable, smallint, text, unique, uuid } from 'drizzle-orm/pg-core';
 import { id, instant, tenantColumns } from './columns.ts';
@@ -12,9 +13,7 @@ export const eventOutbox = pgTable(
   {
     id: id('id').primaryKey().generatedAlwaysAsIdentity(),
     eventId: uuid('event_id').notNull().defaultRandom(),
-    topic: text('topic', {
-      enum: ['attribute_changed', 'form_submitted', 'campaign_click', 'friend_track_event_inserted', 'booking_event'],
-    }).notNull(),
+    topic: text('topic', { enum: EVENT_TOPICS }).notNull(),
     ...tenantColumns,
     userId: text('user_id').notNull(),
     payload: jsonb('payload').notNull(),

@@ -1,3 +1,4 @@
+import { FRIEND_EVENT_TYPES } from '@dueline/contracts';
 import { sql } from 'drizzle-orm';
 import { index, pgTable, text, unique } from 'drizzle-orm/pg-core';
 import { id, instant, tenantColumns } from './columns.ts';
@@ -12,7 +13,7 @@ export const friendTrackEvent = pgTable(
     id: id('id').primaryKey().generatedAlwaysAsIdentity(),
     ...tenantColumns,
     userId: text('user_id').notNull(),
-    type: text('type', { enum: ['follow', 'unfollow'] }).notNull(),
+    type: text('type', { enum: FRIEND_EVENT_TYPES }).notNull(),
     webhookEventId: text('webhook_event_id').notNull(),
     occurredAt: instant('occurred_at').notNull().default(sql`app_now()`),
     recordedAt: instant('recorded_at').notNull().default(sql`clock_timestamp()`),

@@ -4,6 +4,7 @@ export { attributeChange } from './attribute-change.ts';
 export { audience } from './audience.ts';
 export { audienceMember } from './audience-member.ts';
 export { auditLog } from './audit-log.ts';
+export { awaitedSource } from './awaited-source.ts';
 export { batchInHand } from './batch-in-hand.ts';
 export { booking } from './booking.ts';
 export { bookingEvent } from './booking-event.ts';

@@ -1,0 +1,69 @@
+import type { EventTopic, Tenant, Ticket } from '@dueline/contracts';
+import { type Db, lockUsers, type Tx } from '@dueline/db';
+import { type OutboxEvent, peekEventUsers } from '@dueline/db/changes';
+import { checkAndCompleteDelayWait, type Fact, isAwaited, type WaitMet } from '@dueline/scheduled-actions';
+import type { LogEntry } from '@dueline/trigger-rules';
+import { entryOf } from './evaluate-event.ts';
+
+/**
+ * Whether events of this topic need the locks of their people and a look at who waits. Attributes change by the hundred thousand, and
+ * mostly nobody waits for one; the other topics are one person's doing, and are looked at always.
+ */
+export async function mayBeAwaited(db: Db, tenant: Tenant, topic: EventTopic): Promise<boolean> {
+  return topic !== 'attribute_changed' || isAwaited(db, tenant, 'attribute');
+}
+
+/** Before any row is locked, and before anybody looks who waits: a wait that is being made at this moment is not missed. */
+export async function lockUsersOf(tx: Tx, tenant: Tenant, tickets: readonly Ticket[]): Promise<void> {
+  const userIds = await peekEventUsers(tx, tenant, tickets);
+  await lockUsers(
+    tx,
+    userIds.map((userId) => ({ lineOaId: tenant.lineOaId, userId })),
+  );
+}
+
+/** What an event says to those who wait. Robots, people who leave, and bookings that only change say nothing. Pure. */
+function factsOf(event: OutboxEvent): Fact[] {
+  const { organizationId, lineOaId, userId, occurredAt, eventId } = event;
+  const base = { organizationId, lineOaId, userId, occurredAt, eventId };
+  switch (event.topic) {
+    case 'attribute_changed':
+      return [...event.changed.keys()].map((name) => ({ ...base, source: 'attribute', refId: name }));
+    case 'campaign_click':
+      return event.isRobot ? [] : [{ ...base, source: 'link', refId: event.trackedLinkId }];
+    case 'form_submitted':
+      return [{ ...base, source: 'form', refId: event.formId }];
+    case 'booking_event':
+      return event.type === 'created' ? [{ ...base, source: 'booking', refId: event.bookingId }] : [];
+    case 'friend_track_event_inserted':
+      return event.type === 'follow' ? [{ ...base, source: 'friend', refId: null }] : [];
+  }
+}
+
+/**
+ * Ends the waits that these events end, and gives the history of all they met. A wait whose row is being decided is left to
+ * that decision, which looks at the facts itself. Wakes nobody: the claimers find the rows within a second. The caller holds the locks
+ * of the events' users.
+ */
+export async function meetWaits(tx: Tx, events: readonly OutboxEvent[]): Promise<LogEntry[]> {
+  const met = await checkAndCompleteDelayWait(tx, events.flatMap(factsOf));
+  const byId = new Map(events.map((event) => [event.eventId, event]));
+  return met.flatMap((wait) => {
+    const event = byId.get(wait.eventId);
+    return event === undefined || wait.result === 'deciding' ? [] : [historyOf(event, wait)];
+  });
+}
+
+function historyOf(event: OutboxEvent, wait: WaitMet): LogEntry {
+  const completed = wait.result === 'completed';
+  return {
+    ...entryOf(event),
+    triggerRuleId: wait.triggerRuleId,
+    ruleVersion: wait.ruleVersion,
+    action: null,
+    decision: completed ? 'unlocked' : 'suppressed',
+    reasonCode: completed ? 'fact_in_time' : 'fact_late',
+    detail: { branch: wait.branch },
+    scheduledActionId: wait.scheduledActionId,
+  };
+}
