@@ -1,6 +1,14 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { ReceiptRow } from '@dueline/line-simulator';
 import { type PlannedReceipt, receiptKey } from './plan.ts';
 import type { CauseTimes } from './play.ts';
+
+/** What became of those who were invited, as trigger_log tells it. */
+export interface Waits {
+  readonly unlocked: number;
+  readonly expired: number;
+  readonly late: number;
+}
 
 /** What came of the story, as LINE's side saw it. */
 export interface Verdict {
@@ -21,6 +29,9 @@ export interface Verdict {
   /** Reminders cancelled because their condition had turned false; planned is `cancelledPlanned`. */
   readonly cancelled: number;
   readonly cancelledPlanned: number;
+  /** Waits that a click ended in time, that expired, and clicks that came too late; all three as planned in `waitsPlanned`. */
+  readonly waits: Waits;
+  readonly waitsPlanned: Waits;
   /** Campaigns that ended as `sent`; planned are `campaignsPlanned`. */
   readonly campaignsSent: number;
   readonly campaignsPlanned: number;
@@ -38,6 +49,8 @@ export interface Evidence {
   /** execute_at of delayed messages, in milliseconds since the epoch, by receipt key. */
   readonly executeAt: ReadonlyMap<string, number>;
   readonly cancelled: number;
+  readonly waits: Waits;
+  readonly waitsPlanned: Waits;
   readonly campaignsSent: number;
   readonly campaignsPlanned: number;
   readonly violations: number;
@@ -47,7 +60,8 @@ const keyOf = ({ channelId, user, lid }: ReceiptRow): string => receiptKey({ cha
 
 /** Compares what LINE delivered with what the story planned. Pure. */
 export function judge(evidence: Evidence): Verdict {
-  const { planned, receipts, cancelled, cancelledPlanned, campaignsSent, campaignsPlanned, violations } = evidence;
+  const { planned, receipts, cancelled, cancelledPlanned, waits, waitsPlanned } = evidence;
+  const { campaignsSent, campaignsPlanned, violations } = evidence;
   const counts = new Map<string, number>();
   for (const receipt of receipts) counts.set(keyOf(receipt), (counts.get(keyOf(receipt)) ?? 0) + 1);
   const received = [...planned.keys()].filter((key) => counts.has(key)).length;
@@ -62,6 +76,7 @@ export function judge(evidence: Evidence): Verdict {
     unexpected === 0 &&
     violations === 0 &&
     cancelled === cancelledPlanned &&
+    isDeepStrictEqual(waits, waitsPlanned) &&
     campaignsSent === campaignsPlanned;
   return {
     ...{
@@ -74,6 +89,8 @@ export function judge(evidence: Evidence): Verdict {
       unexpected,
       cancelled,
       cancelledPlanned,
+      waits,
+      waitsPlanned,
       campaignsSent,
       campaignsPlanned,
       violations,

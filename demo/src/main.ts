@@ -2,13 +2,15 @@ import { parseArgs } from 'node:util';
 import { CAMPAIGN_STATUS } from '@dueline/contracts';
 import { judge, type Verdict } from './judge.ts';
 import { createNarrator, invitation, type Narrator } from './narrate.ts';
-import { readActions, readCampaigns, readDecisions, watchReceipts } from './observe.ts';
+import { readActions, readCampaigns, readDecisions, readWaits, watchReceipts } from './observe.ts';
 import { planStory } from './plan.ts';
 import { PLANTING, PLANTS, type Plant } from './plant.ts';
 import { play } from './play.ts';
+import { playWaiting } from './play-waiting.ts';
 import { channels, seed } from './seed.ts';
 import { type Stack, startStack } from './stack/stack.ts';
 import { CAMPAIGNS } from './story.ts';
+import { WAITS_PLANNED } from './waiting-story.ts';
 
 const HELP = `usage: ./dueline demo [--once] [--json] [--plant ${PLANTS.join('|')}]
 
@@ -27,9 +29,9 @@ async function tellStory(
   { plant }: Options,
   narrator: Narrator,
 ): Promise<{ verdict: Verdict; lastSeq: number }> {
-  const { receipts: planned, cancelled: cancelledPlanned } = planStory();
+  const { receipts: planned, waiting, cancelled: cancelledPlanned } = planStory();
   const cast = await seed(stack);
-  narrator.line('four organizations, 9,500 people, six rules and two campaigns are there; the story begins');
+  narrator.line('four organizations, 9,500 people, ten rules and two campaigns are there; the story begins');
 
   const fault = plant === undefined ? undefined : PLANTING[plant];
   if (fault?.when === 'before') await fault.plant(stack);
@@ -38,18 +40,22 @@ async function tellStory(
   const causeTimes = await play({ database: stack.database, cast, tell: narrator.cause });
   await planting;
   await watch.settled(planned, RECEIVE_TIMEOUT_MS);
+  const { executeAt, cancelled } = await readActions(stack, cast);
+  const waitingTimes = await playWaiting({ stack, cast, tell: narrator.cause, tellTime: narrator.time });
+  await watch.settled(waiting, RECEIVE_TIMEOUT_MS);
   watch.stop();
 
-  const { executeAt, cancelled } = await readActions(stack, cast);
   const campaigns = await readCampaigns(stack);
   const violations = (await stack.line.violations()).length;
   const verdict = judge({
-    planned,
+    planned: new Map([...planned, ...waiting]),
     cancelledPlanned,
     receipts: watch.receipts,
-    causeTimes,
+    causeTimes: new Map([...causeTimes, ...waitingTimes]),
     executeAt,
     cancelled,
+    waits: await readWaits(stack),
+    waitsPlanned: WAITS_PLANNED,
     campaignsSent: campaigns.filter(({ status }) => status === CAMPAIGN_STATUS.sent).length,
     campaignsPlanned: CAMPAIGNS.length,
     violations,

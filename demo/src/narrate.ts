@@ -9,6 +9,8 @@ export interface Narrator {
   /** From now on nothing is told any more. */
   hush(): void;
   cause(cause: Cause): void;
+  /** Time has moved ahead. */
+  time(now: string): void;
   receipts(receipts: readonly ReceiptRow[]): void;
   result(verdict: Verdict, ledger: Ledger): void;
 }
@@ -36,6 +38,7 @@ export function createNarrator(write: (text: string) => void, { colours }: { col
       hushed = true;
     },
     cause: ({ tell }) => line(paint(36, `· ${tell}`)),
+    time: (now) => line(paint(35, `» the time machine moves on: it is ${now.replace('T', ' ').replace('Z', ' UTC')}`)),
     receipts: (receipts) => {
       for (const [what, count] of countBy(receipts, (receipt) => `${receipt.lid ?? 'unmarked'} ${receipt.channelId}`)) {
         const [lid = '', channelId = ''] = what.split(' ');
@@ -68,11 +71,12 @@ function countBy(receipts: readonly ReceiptRow[], keyOf: (receipt: ReceiptRow) =
 }
 
 function resultRows(verdict: Verdict): string[] {
-  const { latenessMs } = verdict;
+  const { latenessMs, waits } = verdict;
   return [
     `planned     ${verdict.planned} messages, and ${verdict.cancelledPlanned} reminders to be cancelled`,
     `received    ${verdict.received}    lost ${verdict.lost}    duplicates ${verdict.duplicates}    unexpected ${verdict.unexpected}`,
     `cancelled   ${verdict.cancelled} reminders, because the cart was paid when they came due`,
+    `waits       ${waits.unlocked} ended by a click, ${waits.expired} expired after three days, ${waits.late} clicks too late`,
     `lateness    p50 ${latenessMs.p50} ms    p99 ${latenessMs.p99} ms    early ${verdict.early}`,
     `violations  ${verdict.violations} of LINE's contract`,
   ];

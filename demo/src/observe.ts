@@ -1,5 +1,6 @@
 import { sleep } from '@dueline/kernel';
 import type { ReceiptRow } from '@dueline/line-simulator';
+import type { Waits } from './judge.ts';
 import { type PlannedReceipt, receiptKey } from './plan.ts';
 import type { Cast } from './seed.ts';
 import type { Stack } from './stack/stack.ts';
@@ -106,4 +107,15 @@ export async function readCampaigns({ database }: Pick<Stack, 'database'>): Prom
        from campaign join delivery on campaign_id = campaign.id group by campaign.id order by campaign.id`,
   );
   return rows;
+}
+
+/** What trigger_log says of those who waited for a click. */
+export async function readWaits({ database }: Pick<Stack, 'database'>): Promise<Waits> {
+  const { rows } = await database.db.$client.query<Waits>(
+    `select count(*) filter (where reason_code = 'fact_in_time')::int as unlocked,
+            count(*) filter (where decision = 'fired' and detail ->> 'branch' = 'expired')::int as expired,
+            count(*) filter (where reason_code = 'fact_late')::int as late
+       from trigger_log`,
+  );
+  return rows[0] ?? { unlocked: 0, expired: 0, late: 0 };
 }

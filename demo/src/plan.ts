@@ -6,8 +6,10 @@ import {
   CANCELLED_PER_ACCOUNT,
   type Cause,
   EXPECTATIONS,
+  type Expectation,
   type Users,
 } from './story.ts';
+import { WAITING_EXPECTATIONS } from './waiting-story.ts';
 
 /** One message that one person must receive exactly once. */
 export interface PlannedReceipt {
@@ -25,10 +27,29 @@ export const usersOf = (account: Account, { first, count }: Users): string[] =>
 export const receiptKey = ({ channelId, userId, lid }: Pick<PlannedReceipt, 'channelId' | 'userId' | 'lid'>): string =>
   `${channelId}/${userId}/${lid}`;
 
-/** What the story must lead to, computed from the story alone, before any row exists. */
-export function planStory(): { receipts: ReadonlyMap<string, PlannedReceipt>; cancelled: number } {
-  const ofActs: PlannedReceipt[] = ACCOUNTS.flatMap((account) =>
-    EXPECTATIONS.flatMap(({ act, users, lid, delaySeconds }) =>
+export type PlannedReceipts = ReadonlyMap<string, PlannedReceipt>;
+
+/** What the story must lead to, computed from the story alone, before any row exists: its first scene, and the three days after it. */
+export function planStory(): { receipts: PlannedReceipts; waiting: PlannedReceipts; cancelled: number } {
+  const ofCampaigns: PlannedReceipt[] = CAMPAIGNS.flatMap((campaign) => {
+    const { channelId, userCount } = campaign.account;
+    return usersOf(campaign.account, { first: 0, count: userCount }).map((userId) => ({
+      ...{ channelId, userId, lid: campaign.lid, cause: campaign, delaySeconds: 0 },
+    }));
+  });
+  return {
+    receipts: byKey([...ofExpectations(EXPECTATIONS), ...ofCampaigns]),
+    waiting: byKey(ofExpectations(WAITING_EXPECTATIONS)),
+    cancelled: ACCOUNTS.length * CANCELLED_PER_ACCOUNT,
+  };
+}
+
+const byKey = (receipts: readonly PlannedReceipt[]): PlannedReceipts =>
+  new Map(receipts.map((receipt) => [receiptKey(receipt), receipt]));
+
+function ofExpectations(expectations: readonly Expectation[]): PlannedReceipt[] {
+  return ACCOUNTS.flatMap((account) =>
+    expectations.flatMap(({ act, users, lid, delaySeconds }) =>
       usersOf(account, users).map((userId) => ({
         channelId: account.channelId,
         userId,
@@ -38,15 +59,4 @@ export function planStory(): { receipts: ReadonlyMap<string, PlannedReceipt>; ca
       })),
     ),
   );
-  const ofCampaigns: PlannedReceipt[] = CAMPAIGNS.flatMap((campaign) => {
-    const { channelId, userCount } = campaign.account;
-    return usersOf(campaign.account, { first: 0, count: userCount }).map((userId) => ({
-      ...{ channelId, userId, lid: campaign.lid, cause: campaign, delaySeconds: 0 },
-    }));
-  });
-  const receipts = [...ofActs, ...ofCampaigns];
-  return {
-    receipts: new Map(receipts.map((receipt) => [receiptKey(receipt), receipt])),
-    cancelled: ACCOUNTS.length * CANCELLED_PER_ACCOUNT,
-  };
 }

@@ -1,4 +1,5 @@
 import { scheduleCampaign } from '@dueline/campaigns';
+import type { Db } from '@dueline/db';
 import { sleep } from '@dueline/kernel';
 import { usersOf } from './plan.ts';
 import type { Cast } from './seed.ts';
@@ -36,10 +37,7 @@ async function schedule(database: Stack['database'], cast: Cast, story: StoryCam
   const tenant = cast.tenants.get(story.account.channelId);
   const campaign = cast.campaigns.get(story);
   if (tenant === undefined || campaign === undefined) throw new Error(`${story.account.name} was not seeded`);
-  const { rows } = await database.db.$client.query<{ at: string }>(
-    'select extract(epoch from clock_timestamp()) * 1000 as at',
-  );
-  const startMs = Math.ceil(Number(rows[0]?.at)) + story.startSeconds * 1_000;
+  const startMs = Math.ceil(await productNow(database.db)) + story.startSeconds * 1_000;
   const startDate = new Date(startMs).toISOString();
   const confirmedCount = story.account.userCount;
   if ((await scheduleCampaign(database.db, tenant, { campaign, startDate, confirmedCount })) === undefined)
@@ -47,19 +45,23 @@ async function schedule(database: Stack['database'], cast: Cast, story: StoryCam
   return startMs;
 }
 
-async function perform(database: Stack['database'], cast: Cast, act: Act): Promise<Map<string, number>> {
+/** Changes the attributes of an act's users, as any service would. @returns when, by channel id. */
+export async function perform(database: Stack['database'], cast: Cast, act: Act): Promise<Map<string, number>> {
   const times = new Map<string, number>();
   for (const account of ACCOUNTS) {
     const tenant = cast.tenants.get(account.channelId);
     if (tenant === undefined) throw new Error(`${account.name} was not seeded`);
-    const { rows } = await database.db.$client.query<{ at: string }>(
-      'select extract(epoch from clock_timestamp()) * 1000 as at',
-    );
-    times.set(account.channelId, Number(rows[0]?.at));
+    times.set(account.channelId, await productNow(database.db));
     await database.db.$client.query(
       'update line_user set attributes = attributes || $3::jsonb where organization_id = $1 and line_oa_id = $2 and user_id = any($4)',
       [tenant.organizationId, tenant.lineOaId, JSON.stringify(act.set), usersOf(account, act.users)],
     );
   }
   return times;
+}
+
+/** Product time in milliseconds since the epoch. */
+export async function productNow(db: Db): Promise<number> {
+  const { rows } = await db.$client.query<{ at: string }>('select extract(epoch from app_now()) * 1000 as at');
+  return Number(rows[0]?.at);
 }

@@ -2,11 +2,13 @@ import { createLineOa, createOrganization } from '@dueline/accounts';
 import { createCampaign } from '@dueline/campaigns';
 import { CAST_TYPE, type Tenant, type Ticket } from '@dueline/contracts';
 import type { ChannelConfig } from '@dueline/line-simulator';
+import { createTrackedLink } from '@dueline/link-tracking';
 import { addAudienceMembers, createAudience } from '@dueline/recipients';
 import { createRule } from '@dueline/trigger-rules';
 import { usersOf } from './plan.ts';
 import type { Stack } from './stack/stack.ts';
 import { ACCOUNTS, type Account, ALL_ACCOUNTS, CAMPAIGNS, RULES, type StoryCampaign } from './story.ts';
+import { WAITING_RULES } from './waiting-story.ts';
 
 export const tokenOf = ({ channelId }: Account): string => `demo-token-${channelId}`;
 
@@ -18,12 +20,16 @@ export const channels: readonly ChannelConfig[] = ALL_ACCOUNTS.map((account) => 
   users: [{ prefix: account.userPrefix, count: account.userCount }],
 }));
 
+const LINK = { name: 'the new menu', url: 'https://example.com/menu' };
+
 /** What the story refers to. */
 export interface Cast {
   /** By channel id. */
   readonly tenants: ReadonlyMap<string, Tenant>;
   /** The message's mark by rule id. */
   readonly lidOfRule: ReadonlyMap<string, string>;
+  /** The tracked link of each account of the acts, by channel id. */
+  readonly links: ReadonlyMap<string, string>;
   /** Drafts. */
   readonly campaigns: ReadonlyMap<StoryCampaign, Ticket>;
 }
@@ -32,10 +38,13 @@ export interface Cast {
 export async function seed(stack: Pick<Stack, 'database' | 'secretsKey'>): Promise<Cast> {
   const tenants = new Map<string, Tenant>();
   const lidOfRule = new Map<string, string>();
+  const links = new Map<string, string>();
   for (const account of ACCOUNTS) {
     const tenant = await seedAccount(stack, account);
     tenants.set(account.channelId, tenant);
     await seedUsers(stack, tenant, account);
+    links.set(account.channelId, await createTrackedLink(stack.database.db, tenant, LINK));
+    for (const rule of WAITING_RULES) await createRule(stack.database.db, tenant, rule);
     for (const rule of RULES) {
       const [message] = rule.actionConfig.messages;
       const lid = /\[\[lid:(.+)\]\]/.exec(message?.text ?? '')?.[1];
@@ -49,7 +58,7 @@ export async function seed(stack: Pick<Stack, 'database' | 'secretsKey'>): Promi
     tenants.set(campaign.account.channelId, tenant);
     campaigns.set(campaign, await seedCampaign(stack, tenant, campaign));
   }
-  return { tenants, lidOfRule, campaigns };
+  return { tenants, lidOfRule, links, campaigns };
 }
 
 async function seedCampaign(

@@ -16,9 +16,9 @@ export interface Act {
   readonly tell: string;
 }
 
-/** What each user of a group must receive, once, because of an act. */
+/** What each user of a group must receive, once, because of an act or a click. */
 export interface Expectation {
-  readonly act: Act;
+  readonly act: Act | Clicks;
   readonly users: Users;
   /** Marks the message, so that LINE's side can be asked for it. */
   readonly lid: string;
@@ -66,10 +66,17 @@ export interface StoryCampaign {
   readonly tell: string;
 }
 
-/** What messages follow from. */
-export type Cause = Act | StoryCampaign;
+/** People of every account click a link. */
+export interface Clicks {
+  readonly users: Users;
+  readonly tell: string;
+}
 
-const message = (text: string, lid: string) => ({ type: 'text' as const, text: `${text} [[lid:${lid}]]` });
+/** What messages follow from. */
+export type Cause = Act | StoryCampaign | Clicks;
+
+/** A text that LINE's side can be asked for by its mark. */
+export const marked = (text: string, lid: string) => ({ type: 'text' as const, text: `${text} [[lid:${lid}]]` });
 const DELAY_SECONDS = 2;
 
 /** Each account has these rules. */
@@ -79,7 +86,7 @@ export const RULES: readonly RuleDraft[] = [
     sourceType: 'attribute_changed',
     sourceConfig: { attribute: 'tier', to: 'gold' },
     actionType: 'send_message',
-    actionConfig: { messages: [message('Welcome to Gold! Here is your voucher 🎁', 'gold-voucher')] },
+    actionConfig: { messages: [marked('Welcome to Gold! Here is your voucher 🎁', 'gold-voucher')] },
     frequency: 'once',
   },
   {
@@ -88,7 +95,7 @@ export const RULES: readonly RuleDraft[] = [
     sourceConfig: { attribute: 'tier', to: 'gold' },
     actionType: 'send_message',
     actionConfig: {
-      messages: [message('Three things Gold members love ☕', 'gold-tips')],
+      messages: [marked('Three things Gold members love ☕', 'gold-tips')],
       delay: { seconds: DELAY_SECONDS },
     },
     frequency: 'once',
@@ -99,7 +106,7 @@ export const RULES: readonly RuleDraft[] = [
     sourceConfig: { attribute: 'cart', to: 'full' },
     actionType: 'send_message',
     actionConfig: {
-      messages: [message('Still thinking? Your cart is waiting 🛒', 'cart-reminder')],
+      messages: [marked('Still thinking? Your cart is waiting 🛒', 'cart-reminder')],
       delay: { seconds: DELAY_SECONDS, reEvaluateConditions: true },
     },
   },

@@ -38,6 +38,8 @@ const evidence = (receipts: ReceiptRow[], parts: Partial<Evidence> = {}): Eviden
   causeTimes: new Map([[act, new Map([['c', T0]])]]),
   executeAt: new Map([[receiptKey(later), T0 + 2_000.4]]),
   cancelled: 1,
+  waits: { unlocked: 1, expired: 1, late: 1 },
+  waitsPlanned: { unlocked: 1, expired: 1, late: 1 },
   campaignsSent: 2,
   campaignsPlanned: 2,
   violations: 0,
@@ -62,6 +64,7 @@ test.for([
   ['a receipt that nobody planned', [...good(), receipt('U3', 5)], {}, { unexpected: 1 }],
   ['another message to a planned person', [...good(), receipt('U1', 5, 'other')], {}, { unexpected: 1 }],
   ['a reminder that was not cancelled', good(), { cancelled: 0 }, { cancelled: 0 }],
+  ['a wait that went the other way', good(), { waits: { unlocked: 0, expired: 2, late: 1 } }, {}],
   ['a campaign that did not end as sent', good(), { campaignsSent: 1 }, { campaignsSent: 1 }],
   ['a breach of the contract', good(), { violations: 1 }, { violations: 1 }],
 ] as const)('%s is not ok', ([, receipts, parts, expected]) => {
