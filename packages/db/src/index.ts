@@ -10,6 +10,7 @@ export {
   type InvariantResult,
 } from './invariants.ts';
 export { type Listener, type ListenOptions, listen } from './listen.ts';
+export { lockUsers } from './lock-users.ts';
 export { migrate, missingMigrations } from './migrate.ts';
 export { type Database, type Db, inTransaction, openDatabase, STATEMENT_TIMEOUT_MS, type Tx } from './open.ts';
 export { makePartitions } from './partitions.ts';
