@@ -1,7 +1,7 @@
 import { type ActionRequest, DUE_BRANCH, EXPIRED_BRANCH } from '@dueline/contracts';
 import type { Tx } from '@dueline/db';
 import type { HeldAction } from './hold.ts';
-import { lastLook } from './look.ts';
+import { lastLook } from './last-look.ts';
 
 /** What a due action meets when it is decided. */
 export interface Circumstances {

@@ -13,7 +13,7 @@ export { dueWithin } from './due.ts';
 export { type ActionOutcome, failedDecision, finishActions } from './finish.ts';
 export { type HeldAction, holdActions } from './hold.ts';
 export { SCHEDULED_ACTION_INVARIANTS } from './invariants.ts';
-export { lookForFacts } from './look.ts';
+export { lookForFacts } from './last-look.ts';
 export { recoverEarlierBoots, recoverStaleProcessing } from './reap.ts';
 export { type ActionToSchedule, type Scheduled, scheduleAction, scheduleMany } from './schedule.ts';
 export {

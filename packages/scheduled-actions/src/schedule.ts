@@ -1,7 +1,7 @@
 import type { ActionRequest, AttributeChangedConfig, Delay, Tenant } from '@dueline/contracts';
 import { lockUsers, type Tx } from '@dueline/db';
 import { findExisting, insertActions } from './insert-actions.ts';
-import { lookForFacts } from './look.ts';
+import { lookForFacts } from './last-look.ts';
 
 /** Work that shall wait. */
 export interface ActionToSchedule extends Tenant {

@@ -148,14 +148,7 @@ test('[T1] a date that moves while its row is being made: the row has the new da
     await lockUsers(tx, [moved()]);
     return recomputeAnchored(tx, [moved()]);
   });
-  await vi.waitFor(async () =>
-    expect(
-      await columnOf(
-        own.db,
-        `select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
-      ),
-    ).toEqual(['1']),
-  );
+  await somebodyWaits();
   go.resolve();
   await scheduling;
   expect(await telling).toMatchObject([{ result: 'moved' }]);

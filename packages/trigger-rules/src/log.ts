@@ -16,7 +16,7 @@ export const REASON_CODES = [
   'already_done',
   'already_scheduled',
   'already_pending',
-  'fact_arrived',
+  'fact_in_time',
   'wait_expired',
   'date_past',
   'no_date',
