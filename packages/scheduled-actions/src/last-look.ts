@@ -37,23 +37,39 @@ const branchesByFact = (action: ReturnType<typeof sql>) => sql`
    where fact.occurred_at is not null
    order by action.id, fact.occurred_at, wait.n`;
 
-/** How far back the sweep looks, in minutes of product time; later, the decision of the row looks anyway. */
-const SWEEP_MINUTES = 10;
+/** How far back the sweep looks, in minutes of product time: it comes each minute, and one look after the commit is enough. */
+const SWEEP_MINUTES = 3;
+/** Rows per statement, so that a crowd is no long one. */
+const ROWS_PER_LOOK = 1_000;
 
 /**
  * Ends waits whose fact is older than their row: nobody tells it again. For rows that were made without locks, after the commit
- * that made them (`ids`), and for all that were made lately (without `ids`, the minute sweep). A row that somebody holds is left
- * out: it is being decided, or somebody tells it a fact. Returns the rows that are due now; the caller wakes the claimers.
+ * that made them (`ids`), and for all that were made lately (without `ids`, the minute sweep; what it misses, the decision of the
+ * row sees). A row that somebody holds is left out: it is being decided, or somebody tells it a fact. Returns the rows that are
+ * due now; the caller wakes the claimers.
  */
 export async function lookForFacts(db: Db | Tx, ids?: readonly string[]): Promise<string[]> {
-  const which =
-    ids === undefined
-      ? sql`anchor_at > app_now() - make_interval(mins => ${SWEEP_MINUTES})`
-      : sql`id = any(${column(ids, 'bigint')})`;
+  const all = ids ?? (await waitsMadeLately(db));
+  const met: string[] = [];
+  for (let at = 0; at < all.length; at += ROWS_PER_LOOK)
+    met.push(...(await endMet(db, all.slice(at, at + ROWS_PER_LOOK))));
+  return met;
+}
+
+async function waitsMadeLately(db: Db | Tx): Promise<string[]> {
+  const { rows } = await db.execute<{ id: string }>(sql`
+    select id from scheduled_action
+     where status = 'pending' and branch is null and anchor_at is not null
+       and anchor_at > app_now() - make_interval(mins => ${SWEEP_MINUTES})
+     order by id`);
+  return rows.map(({ id }) => id);
+}
+
+async function endMet(db: Db | Tx, ids: readonly string[]): Promise<string[]> {
   const { rows } = await db.execute<{ id: string }>(sql`
     with waiting as materialized (
       select id, anchor_at, expires_at from scheduled_action
-       where status = 'pending' and branch is null and anchor_at is not null and ${which}
+       where status = 'pending' and branch is null and anchor_at is not null and id = any(${column(ids, 'bigint')})
     ), met as materialized (
       ${branchesByFact(sql`waiting as action`)}
     ), locked as materialized (

@@ -168,16 +168,16 @@ test('[T10] rows made by the thousand meet older facts after their commit; whose
   expect(await lookForFacts(shared.db)).toEqual([]);
 });
 
-test('[T10] the sweep looks at what was made within ten minutes, and waits for nobody', async () => {
+test('[T10] the sweep looks at what was made within three minutes, and waits for nobody', async () => {
   await schedule(shared.db, tenant, { delay: { ...waitingFor({ source: 'link' }), expiresSeconds: 3_600 } });
   await insertFact(shared.db, tenant, click({ occurred_at: DURING }));
-  await standAt(shared.db, '2026-05-01T12:09:59Z');
+  await standAt(shared.db, '2026-05-01T12:02:59Z');
   await inTransaction(shared.db, async (tx) => {
     await tx.execute('select from scheduled_action for update');
     expect(await lookForFacts(shared.db)).toEqual([]);
   });
-  await standAt(shared.db, '2026-05-01T12:10:00Z');
+  await standAt(shared.db, '2026-05-01T12:03:00Z');
   expect(await lookForFacts(shared.db)).toEqual([]);
-  await standAt(shared.db, '2026-05-01T12:09:59Z');
+  await standAt(shared.db, '2026-05-01T12:02:59Z');
   expect(await lookForFacts(shared.db)).toHaveLength(1);
 });
