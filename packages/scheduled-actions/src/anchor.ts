@@ -16,6 +16,8 @@ export interface MovedAnchor extends Tenant {
 export interface Recomputed extends Tenant {
   readonly scheduledActionId: string;
   readonly userId: string;
+  /** The date that moved, as {@link anchorRef} names it. */
+  readonly anchorRef: string;
   readonly triggerRuleId: string | null;
   readonly ruleVersion: number | null;
   readonly result: 'moved' | 'due' | 'cancelled' | 'failed';
@@ -27,19 +29,21 @@ type RecomputedRow = {
   organization_id: string;
   line_oa_id: string;
   user_id: string;
+  anchor_ref: string;
   trigger_rule_id: string | null;
   rule_version: number | null;
   result: Recomputed['result'];
   reason: Recomputed['reason'];
 };
 
+/** A date as rows name it: `attribute:<name>` or `booking:<id>`. */
+export const anchorRef = (anchor: MovedAnchor['anchor']): string =>
+  'attribute' in anchor ? `attribute:${anchor.attribute}` : `booking:${anchor.bookingId}`;
+
 /** What a delay hangs on, as the row names it; null: nothing that moves. */
 export function anchorRefOf(delay: Delay): string | null {
-  return delay.mode === 'relativeToDate' ? refOf(delay.to) : null;
+  return delay.mode === 'relativeToDate' ? anchorRef(delay.to) : null;
 }
-
-const refOf = (anchor: MovedAnchor['anchor']): string =>
-  'attribute' in anchor ? `attribute:${anchor.attribute}` : `booking:${anchor.bookingId}`;
 
 /**
  * Moves what waits for these dates to its new time, by its own policy when that has passed, under a new fence: a ticket on its
@@ -73,8 +77,8 @@ export async function recomputeAnchored(tx: Tx, moved: readonly MovedAnchor[]): 
            cancel_reason = case when timed.result = 'cancelled' then timed.reason end,
            last_error = case when timed.result = 'failed' then timed.reason else action.last_error end
       from ${timed} where action.id = timed.id
-    returning action.id, action.organization_id, action.line_oa_id, action.user_id, action.trigger_rule_id, action.rule_version,
-              timed.result, timed.reason`);
+    returning action.id, action.organization_id, action.line_oa_id, action.user_id, action.anchor_ref, action.trigger_rule_id,
+              action.rule_version, timed.result, timed.reason`);
   return rows.map(parseRow);
 }
 
@@ -82,7 +86,7 @@ function movedRows(moved: readonly MovedAnchor[]) {
   const col = (read: (anchor: MovedAnchor) => string, type: 'bigint' | 'text') => column(moved.map(read), type);
   return sql`select * from unnest(
     ${col((anchor) => anchor.lineOaId, 'bigint')}, ${col((anchor) => anchor.organizationId, 'bigint')},
-    ${col((anchor) => anchor.userId, 'text')}, ${col(({ anchor }) => refOf(anchor), 'text')})`;
+    ${col((anchor) => anchor.userId, 'text')}, ${col(({ anchor }) => anchorRef(anchor), 'text')})`;
 }
 
 /** `timed (id, due, result, reason)`: those of the rows whose time is another now. */
@@ -100,6 +104,7 @@ const parseRow = (row: RecomputedRow): Recomputed => ({
   organizationId: row.organization_id,
   lineOaId: row.line_oa_id,
   userId: row.user_id,
+  anchorRef: row.anchor_ref,
   triggerRuleId: row.trigger_rule_id,
   ruleVersion: row.rule_version,
   result: row.result,

@@ -1,4 +1,4 @@
-export { type MovedAnchor, type Recomputed, recomputeAnchored } from './anchor.ts';
+export { anchorRef, type MovedAnchor, type Recomputed, recomputeAnchored } from './anchor.ts';
 export { type Claim, type ClaimProfile, claimBatch, releaseActions } from './claim.ts';
 export {
   type BranchedAction,
