@@ -2,5 +2,6 @@ import { CAMPAIGN } from './campaign.ts';
 import type { Case } from './cases.ts';
 import { DELIVERY } from './delivery.ts';
 import { DISPATCH } from './dispatch.ts';
+import { WAIT } from './wait.ts';
 
-export const CASES: readonly Case[] = [...DISPATCH, ...DELIVERY, ...CAMPAIGN];
+export const CASES: readonly Case[] = [...DISPATCH, ...DELIVERY, ...CAMPAIGN, ...WAIT];

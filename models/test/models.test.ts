@@ -8,6 +8,7 @@ import { check, type Protocol } from '../src/check.ts';
 import { delivery } from '../src/delivery.ts';
 import { dispatch } from '../src/dispatch.ts';
 import { CASES } from '../src/models.ts';
+import { wait } from '../src/wait.ts';
 
 const TIMEOUT = 60_000; // each takes a second or two alone
 
@@ -65,6 +66,14 @@ describe('the models reach what they speak of', () => {
     TIMEOUT,
   );
 
+  it.each([0, 1, 'expired'])(
+    'a wait that went the way %s',
+    (branch) => {
+      expect(reaches(wait, ({ acts }) => acts.includes(branch as never))).toBe(true);
+    },
+    TIMEOUT,
+  );
+
   it(
     'a campaign that is sent, and one that is cancelled when a part of it was sent',
     () => {
@@ -95,6 +104,13 @@ describe('the models make the moves of the product', () => {
     const moves = movesOf(dispatch, ({ row }) => row.status);
     expect(moves.delete('pending>done')).toBe(true);
     expect(moves).toEqual(movesIn(ACTION_MOVES));
+  });
+
+  it('a wait: those of a row that is decided, taken back or cancelled', { timeout: TIMEOUT }, () => {
+    const moves = movesOf(wait, ({ row }) => row?.status ?? 'none');
+    expect(moves.delete('none>pending')).toBe(true);
+    const notModelled = ['processing>failed', 'failed>pending', 'cancelled>pending'];
+    expect(moves.union(new Set(notModelled))).toEqual(movesIn(ACTION_MOVES));
   });
 
   it('a delivery: all but those of people and of a worker that gives up', { timeout: TIMEOUT }, () => {

@@ -1,6 +1,6 @@
 import { makePartitions } from '@dueline/db';
 import { configOrExit, createDueAlarm, every } from '@dueline/runtime';
-import { dueWithin, recoverEarlierBoots } from '@dueline/scheduled-actions';
+import { dueWithin, lookForFacts, recoverEarlierBoots } from '@dueline/scheduled-actions';
 import { runWorker, tellWhenWritten, type Worker } from '@dueline/worker-app';
 import { announceDueActions } from './announce-due-actions.ts';
 import { announceDueDeliveries } from './announce-due-deliveries.ts';
@@ -10,6 +10,7 @@ import { tickCampaigns } from './tick-campaigns.ts';
 import { createTickKey } from './tick-key.ts';
 
 const PARTITION_INTERVAL_MS = 600_000;
+const FACT_SWEEP_INTERVAL_MS = 60_000;
 /** Looks at the clock within one campaign tick, at least: how late a tick can be, and how soon a failed one is repeated. */
 const LOOKS_PER_TICK = 4;
 const TICK_LOOK_MS = 1_000;
@@ -50,6 +51,12 @@ function startSweeps({ db, broker, log, metrics, onStop, reach }: Worker): void 
         againAfterSeconds: config.DELIVERY_ANNOUNCE_AGAIN_SECONDS,
         reach,
       }),
+    }),
+    every({
+      name: 'facts older than their waits',
+      log,
+      intervalMs: FACT_SWEEP_INTERVAL_MS,
+      run: () => lookForFacts(db),
     }),
     every({ name: 'partitions', log, intervalMs: PARTITION_INTERVAL_MS, run: () => makePartitions(db) }),
   ];

@@ -2,7 +2,7 @@ import { loadChannelIds } from '@dueline/accounts';
 import type { Tenant } from '@dueline/contracts';
 import type { Tx } from '@dueline/db';
 import { type CreatedDelivery, createDeliveries, type DeliveryToCreate } from '@dueline/deliveries';
-import { type ActionToSchedule, scheduleMany } from '@dueline/scheduled-actions';
+import { type ActionToSchedule, type Scheduled, scheduleMany } from '@dueline/scheduled-actions';
 import { type LogEntry, planAction } from '@dueline/trigger-rules';
 import { type Candidate, entryOf, ruleFields } from './evaluate-event.ts';
 import { traceDecision } from './trace.ts';
@@ -31,12 +31,21 @@ export async function carryOut(tx: Tx, tenant: Tenant, firings: readonly Candida
     if (plan.kind === 'now') {
       now.push({ ...base, channelId, kind: 'event', logicalId: logicalId(firing), epoch: 1, scheduledActionId: null });
     } else {
-      const { delaySeconds, sourceConfig } = plan;
-      later.push({ ...base, delaySeconds, sourceConfig, ruleVersion: firing.rule.version, dedupKey: dedupKey(firing) });
+      const { delay, sourceConfig } = plan;
+      const keys = { dedupKey: dedupKey(firing), openKey: null };
+      later.push({
+        ...base,
+        ...keys,
+        delay,
+        sourceConfig,
+        isBulk: firing.event.bulk,
+        ruleVersion: firing.rule.version,
+      });
     }
   }
 
-  const scheduled = await scheduleMany(tx, later);
+  const results = await scheduleMany(tx, later);
+  const scheduled = new Map(later.map((action, n) => [action.dedupKey, results[n]]));
   const deliveries = await createDeliveries(tx, now);
   const deliveryIds = new Map(deliveries.map((delivery) => [delivery.logicalId, delivery.id]));
   return { deliveries, entries: firings.map((firing) => entryFor(firing, { scheduled, deliveryIds })) };
@@ -49,13 +58,27 @@ function baseOf({ event, rule }: Candidate) {
 
 function entryFor(
   firing: Candidate,
-  made: { scheduled: ReadonlyMap<string, string>; deliveryIds: ReadonlyMap<string, string> },
+  made: { scheduled: ReadonlyMap<string, Scheduled | undefined>; deliveryIds: ReadonlyMap<string, string> },
 ): LogEntry {
   const base = { ...entryOf(firing.event), ...ruleFields(firing.rule) };
   const deliveryId = made.deliveryIds.get(logicalId(firing));
   if (deliveryId !== undefined) return { ...base, decision: 'fired', reasonCode: 'matched', deliveryId };
-  const scheduledActionId = made.scheduled.get(dedupKey(firing));
-  if (scheduledActionId !== undefined)
-    return { ...base, decision: 'scheduled', reasonCode: 'matched', scheduledActionId };
-  return { ...base, decision: 'suppressed', reasonCode: 'already_done' };
+  const scheduled = made.scheduled.get(dedupKey(firing));
+  if (scheduled === undefined) return { ...base, decision: 'suppressed', reasonCode: 'already_done' };
+  return { ...base, ...historyOf(scheduled) };
+}
+
+const HISTORY_OF = {
+  skipped: { decision: 'cancelled', reasonCode: 'date_past' },
+  failed: { decision: 'failed', reasonCode: 'date_past' },
+  already_scheduled: { decision: 'suppressed', reasonCode: 'already_scheduled' },
+  already_pending: { decision: 'suppressed', reasonCode: 'already_pending' },
+} as const;
+
+/** What history says of an action that was to wait. */
+function historyOf(scheduled: Scheduled): Pick<LogEntry, 'decision' | 'reasonCode' | 'scheduledActionId'> {
+  if (scheduled.result === 'no_date') return { decision: 'suppressed', reasonCode: 'no_date' };
+  const scheduledActionId = scheduled.id;
+  if (scheduled.result !== 'made') return { ...HISTORY_OF[scheduled.result], scheduledActionId };
+  return { decision: 'scheduled', reasonCode: scheduled.isPast ? 'date_past' : 'matched', scheduledActionId };
 }

@@ -9,6 +9,7 @@ import type { DecideDeps } from './deps.ts';
 import { type Candidate, entryOf, evaluateEvent, ruleFields } from './evaluate-event.ts';
 import { followPeople } from './follow-people.ts';
 import { lockUsersOf, mayBeAwaited, meetWaits } from './meet-waits.ts';
+import { moveAnchors } from './move-anchors.ts';
 import { decideOrSplit } from './split.ts';
 
 /**
@@ -41,7 +42,7 @@ async function decideEvents(
     const events = await takeEvents(tx, message.tenant, message.tickets);
     if (events.length === 0) return { taken: 0, entries: [], deliveries: [] };
     await followPeople(tx, message.tenant, events);
-    const met = awaited ? await meetWaits(tx, events) : [];
+    const met = awaited ? [...(await meetWaits(tx, events)), ...(await moveAnchors(tx, events))] : [];
     const { candidates, rejected } = await evaluateEvents(tx, message.tenant, events);
     const { firings, limited } = await applyLimits(tx, candidates);
     const carried = await carryOut(tx, message.tenant, firings);

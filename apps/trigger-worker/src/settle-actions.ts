@@ -1,14 +1,17 @@
 import { loadChannelIds } from '@dueline/accounts';
-import type { TenantTicket } from '@dueline/contracts';
+import type { ActionRequest, TenantTicket } from '@dueline/contracts';
 import type { Tx } from '@dueline/db';
 import { type CreatedDelivery, createDeliveries } from '@dueline/deliveries';
 import { getLineUsers, type LineUser, lineUserKey } from '@dueline/recipients';
 import {
   type ActionOutcome,
+  type BranchedAction,
   cancelReason,
+  decideBranches,
   finishActions,
   type HeldAction,
   holdActions,
+  requestOnBranch,
 } from '@dueline/scheduled-actions';
 import {
   conditionsStillHold,
@@ -18,6 +21,7 @@ import {
   type RuleState,
   recordDecisions,
 } from '@dueline/trigger-rules';
+import { reasonOfBranch } from './branch.ts';
 import { traceDecision } from './trace.ts';
 
 export interface Settled {
@@ -26,10 +30,12 @@ export interface Settled {
 }
 
 interface Verdict {
-  readonly action: HeldAction;
+  readonly action: BranchedAction;
+  /** What the action does on its branch; undefined: nothing. */
+  readonly request: ActionRequest | undefined;
   readonly outcome: ActionOutcome;
   readonly reasonCode: ReasonCode;
-  readonly detail?: unknown;
+  readonly detail: unknown;
 }
 
 /**
@@ -45,7 +51,8 @@ export async function settleActions(tx: Tx, tickets: readonly TenantTicket[]): P
     tx,
     held.flatMap(({ triggerRuleId }) => triggerRuleId ?? []),
   );
-  const verdicts = held.map((action) => decide(action, users.get(lineUserKey(action)), rules));
+  const branched = await decideBranches(tx, held);
+  const verdicts = branched.map((action) => decide(action, users.get(lineUserKey(action)), rules));
 
   const moved = await finishActions(
     tx,
@@ -54,7 +61,9 @@ export async function settleActions(tx: Tx, tickets: readonly TenantTicket[]): P
   const mine = verdicts.filter(({ action }) => moved.has(action.id));
   const deliveries = await createDeliveriesOf(
     tx,
-    mine.filter(({ outcome }) => outcome.to === 'done').map(({ action }) => action),
+    mine.flatMap(({ action, request, outcome }) =>
+      outcome.to === 'done' && request !== undefined ? { ...action, request } : [],
+    ),
   );
   const deliveryIds = new Map(deliveries.map((delivery) => [delivery.logicalId, delivery.id]));
   const entries = mine.map((verdict) => entryFor(verdict, deliveryIds.get(verdict.action.id)));
@@ -62,7 +71,8 @@ export async function settleActions(tx: Tx, tickets: readonly TenantTicket[]): P
   return { entries, deliveries };
 }
 
-function decide(action: HeldAction, user: LineUser | undefined, rules: ReadonlyMap<string, RuleState>): Verdict {
+function decide(action: BranchedAction, user: LineUser | undefined, rules: ReadonlyMap<string, RuleState>): Verdict {
+  const request = requestOnBranch(action);
   const again =
     action.sourceConfig === null || user === undefined
       ? undefined
@@ -70,12 +80,16 @@ function decide(action: HeldAction, user: LineUser | undefined, rules: ReadonlyM
   const reason = cancelReason({
     rule: action.triggerRuleId === null ? 'none' : (rules.get(action.triggerRuleId) ?? 'deleted'),
     isFollowing: user?.isFollowing,
+    branchRuns: request !== undefined,
     conditionsHold: again?.holds ?? true,
   });
-  const { id, fence } = action;
-  if (reason === undefined) return { action, outcome: { id, fence, to: 'done' }, reasonCode: 'due' };
-  const detail = reason === 'conditions_no_longer_hold' ? { leaves: again?.leaves } : undefined;
-  return { action, outcome: { id, fence, to: 'cancelled', reason }, reasonCode: reason, detail };
+  const { id, fence, branch } = action;
+  if (reason === undefined) {
+    const reasonCode = reasonOfBranch(action);
+    return { action, request, outcome: { id, fence, branch, to: 'done' }, reasonCode, detail: { branch } };
+  }
+  const detail = reason === 'conditions_no_longer_hold' ? { branch, leaves: again?.leaves } : { branch };
+  return { action, request, outcome: { id, fence, branch, to: 'cancelled', reason }, reasonCode: reason, detail };
 }
 
 async function createDeliveriesOf(tx: Tx, actions: readonly HeldAction[]): Promise<CreatedDelivery[]> {
@@ -104,12 +118,12 @@ async function createDeliveriesOf(tx: Tx, actions: readonly HeldAction[]): Promi
   );
 }
 
-function entryFor({ action, outcome, reasonCode, detail }: Verdict, deliveryId: string | undefined): LogEntry {
+function entryFor({ action, request, outcome, reasonCode, detail }: Verdict, deliveryId: string | undefined): LogEntry {
   const { organizationId, lineOaId, userId, triggerRuleId, ruleVersion, eventId, rootId } = action;
   return {
     ...{ organizationId, lineOaId, userId, triggerRuleId, ruleVersion, eventId, rootId },
     triggerOn: 'scheduled_action',
-    action: action.request,
+    action: request ?? action.request,
     decision: outcome.to === 'done' ? 'fired' : 'cancelled',
     reasonCode,
     detail,

@@ -2,15 +2,8 @@ export {
   ACTION_TYPES,
   type ActionRequest,
   type ActionType,
-  type Delay,
-  delay,
-  MAX_DELAY_SECONDS,
-  MAX_MESSAGES_PER_REQUEST,
-  MAX_TEXT_LENGTH,
   type SendMessageConfig,
   sendMessageConfig,
-  type TextMessage,
-  textMessage,
 } from './actions.ts';
 export {
   CAMPAIGN_STATUS,
@@ -19,6 +12,8 @@ export {
   type CastType,
   MAX_RECIPIENTS_PER_CHUNK,
 } from './campaigns.ts';
+export { MAX_MESSAGES_PER_REQUEST, MAX_TEXT_LENGTH, type TextMessage, textMessage } from './content.ts';
+export { type Delay, delay, MAX_DELAY_SECONDS } from './delays.ts';
 export {
   type AttributeChange,
   BOOKING_EVENT_TYPES,
@@ -79,6 +74,8 @@ export { isStorable, NOT_STORABLE } from './storable.ts';
 export {
   branchName,
   DEFAULT_BRANCH,
+  DUE_BRANCH,
+  EXPIRED_BRANCH,
   MAX_WAITS,
   WAIT_SOURCES,
   type WaitFor,

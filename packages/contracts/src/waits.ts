@@ -6,8 +6,19 @@ import { attributeName } from './sources.ts';
 export const WAIT_SOURCES = ['link', 'form', 'booking', 'attribute', 'friend', 'message'] as const;
 export type WaitSource = (typeof WAIT_SOURCES)[number];
 
-/** Which way a wait went: a word that its author chose, else `clicked`, `submitted`, …; `expired` when nothing came in time. */
-export const branchName = z.string().regex(/^[a-z][a-z0-9_]{0,31}$/);
+/** The branch of a wait that nothing ended in time. */
+export const EXPIRED_BRANCH = 'expired';
+/** The branch of what waited for its time only. */
+export const DUE_BRANCH = 'due';
+
+/** Which way a wait goes when a fact ends it: a word that its author chose, else `clicked`, `submitted`, … */
+export const branchName = z
+  .string()
+  .regex(/^[a-z][a-z0-9_]{0,31}$/)
+  .refine(
+    (name) => name !== EXPIRED_BRANCH && name !== DUE_BRANCH,
+    'expired and due are branches that no fact leads to',
+  );
 
 /** Most facts that one wait may wait for at once. */
 export const MAX_WAITS = 20;

@@ -89,7 +89,7 @@ test('a delay is given its default, and unknown fields of a config are refused',
   const messages = [{ type: 'text', text: 'x' }];
   expect(sendMessageConfig.parse({ messages, delay: { seconds: 0 } })).toEqual({
     messages,
-    delay: { seconds: 0, reEvaluateConditions: false },
+    delay: { mode: 'normal', seconds: 0, reEvaluateConditions: false },
   });
   expect(accepts(sendMessageConfig, { messages, retry: 1 })).toBe(false);
 });

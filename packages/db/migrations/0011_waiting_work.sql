@@ -11,6 +11,56 @@ alter table line_oa
   add constraint line_oa_quiet_hours_have_both_ends check ((quiet_from is null) = (quiet_to is null) and (quiet_from is null or quiet_from <> quiet_to));
 grant select (stopped_at, quiet_from, quiet_to, quiet_policy, spread_minutes) on line_oa to dueline_tenant;
 
+-- A zone of the IANA database as Region/City, or UTC; else null. Shorter names are refused, because Postgres reads some of
+-- them otherwise than people mean: 'GMT+7' is seven hours west.
+create function usable_zone(zone text) returns text language plpgsql stable as $$
+begin
+  if zone !~ '^(UTC|[A-Za-z_]+(/[A-Za-z_-]+)+|Etc/GMT[+-][0-9]{1,2})$' then
+    return null;
+  end if;
+  perform now() at time zone zone;
+  return zone;
+exception when invalid_parameter_value then
+  return null;
+end $$;
+
+-- What a person's attribute says about a date, as an instant: YYYY-MM-DD is 00:00 in the zone, a date and time without an offset
+-- is the zone's, one with an offset is that instant; everything else is no date.
+create function date_of_text(value text, zone text) returns timestamptz language plpgsql stable as $$
+begin
+  if value ~ '^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?$' then
+    return value::timestamp at time zone zone;
+  elsif value ~ '^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)$' then
+    return value::timestamptz;
+  end if;
+  return null;
+exception when data_exception then -- a day, time or offset that does not exist
+  return null;
+end $$;
+
+-- The instant that a delay names, counted from `start`. Seconds are seconds. Calendar steps are taken on the local clock of the
+-- zone, months first: a day that the month lacks is its last one. A local time that the clock skips (spring) is as much later as
+-- the clock jumps; one that it shows twice (autumn) is the second: never early. A time of day without steps is the next one.
+create function delay_due(delay jsonb, start timestamptz, zone text) returns timestamptz language plpgsql stable as $$
+declare
+  seconds double precision := coalesce(delay -> 'seconds', delay -> 'expiresSeconds', delay -> 'delaySeconds', delay -> 'offsetSeconds');
+  stepped timestamp;
+begin
+  if seconds is not null then
+    return start + make_interval(secs => seconds);
+  end if;
+  stepped := start at time zone zone
+    + make_interval(months => coalesce((delay -> 'months')::int, 0), weeks => coalesce((delay -> 'weeks')::int, 0),
+                    days => coalesce((delay -> 'days')::int, (delay -> 'offsetDays')::int, 0));
+  if delay ? 'at' then
+    stepped := date_trunc('day', stepped) + (delay ->> 'at')::time;
+  end if;
+  if delay ->> 'mode' = 'normal' and stepped at time zone zone <= start then
+    stepped := stepped + interval '1 day';
+  end if;
+  return stepped at time zone zone;
+end $$;
+
 alter table scheduled_action
   -- 0: somebody waits for it now (unlocked, fired by hand, without delay); 1: normal; 2: bulk
   add column lane smallint not null default 1 constraint scheduled_action_lane_known check (lane in (0, 1, 2)),
@@ -35,7 +85,10 @@ create index idx_scheduled_action_pending on scheduled_action (lane, line_oa_id,
 -- reader: the look-ahead of the alarm
 create index idx_scheduled_action_due on scheduled_action (execute_at) where status = 'pending';
 -- reader: a date moved, and with it what hangs on it
-create index idx_scheduled_action_anchor on scheduled_action (line_oa_id, user_id, anchor_ref) where status = 'pending' and anchor_ref is not null;
+create index idx_scheduled_action_anchor on scheduled_action (line_oa_id, user_id, anchor_ref)
+  where status in ('pending', 'processing') and anchor_ref is not null;
+-- reader: the sweep that looks for facts older than the row that waits for them
+create index idx_scheduled_action_waiting on scheduled_action (anchor_at) where status = 'pending' and anchor_at is not null and branch is null;
 
 create trigger scheduled_action_branch_needs_fence before update on scheduled_action for each row
   when (old.branch is distinct from new.branch and old.fence = new.fence)

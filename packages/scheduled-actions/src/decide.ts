@@ -1,5 +1,7 @@
-import type { ActionOutcome } from './finish.ts';
+import { type ActionRequest, DUE_BRANCH, EXPIRED_BRANCH } from '@dueline/contracts';
+import type { Tx } from '@dueline/db';
 import type { HeldAction } from './hold.ts';
+import { lastLook } from './last-look.ts';
 
 /** What a due action meets when it is decided. */
 export interface Circumstances {
@@ -8,6 +10,8 @@ export interface Circumstances {
   readonly isFollowing: boolean | undefined;
   /** Whether what it was to re-evaluate still holds; true when nothing was. */
   readonly conditionsHold: boolean;
+  /** Whether the branch that the wait took leads to anything; true for what did not wait. */
+  readonly branchRuns: boolean;
 }
 
 export type CancelReason =
@@ -15,20 +19,47 @@ export type CancelReason =
   | 'rule_disabled'
   | 'user_unknown'
   | 'user_not_following'
+  | 'wait_expired'
   | 'conditions_no_longer_hold';
 
 /** Why an action that came due must not run any more; undefined: it runs. The first reason counts. Pure. */
-export function cancelReason({ rule, isFollowing, conditionsHold }: Circumstances): CancelReason | undefined {
+export function cancelReason(circumstances: Circumstances): CancelReason | undefined {
+  const { rule, isFollowing, branchRuns, conditionsHold } = circumstances;
   if (rule === 'deleted') return 'rule_deleted';
   if (rule === 'disabled') return 'rule_disabled';
   if (isFollowing === undefined) return 'user_unknown';
   if (!isFollowing) return 'user_not_following';
+  if (!branchRuns) return 'wait_expired';
   if (!conditionsHold) return 'conditions_no_longer_hold';
   return undefined;
 }
 
-/** done, or cancelled with its reason. Pure. */
-export function decideAction({ id, fence }: HeldAction, circumstances: Circumstances): ActionOutcome {
-  const reason = cancelReason(circumstances);
-  return reason === undefined ? { id, fence, to: 'done' } : { id, fence, to: 'cancelled', reason };
+/** A claimed row that goes one way. */
+export type BranchedAction = HeldAction & { readonly branch: string };
+
+/**
+ * Which way each held row goes: the branch that a fact has set, or, after a last look at the facts, that of the first fact in
+ * time; `expired` when there was none; `due` for what waited for its time only. The caller writes it with the finish.
+ */
+export async function decideBranches(tx: Tx, held: readonly HeldAction[]): Promise<BranchedAction[]> {
+  const undecided = held.filter(({ branch, isWaiting }) => branch === null && isWaiting);
+  const met = await lastLook(
+    tx,
+    undecided.map(({ id }) => id),
+  );
+  const branchOf = ({ id, isWaiting }: HeldAction) => (isWaiting ? (met.get(id) ?? EXPIRED_BRANCH) : DUE_BRANCH);
+  return held.map((action) => ({ ...action, branch: action.branch ?? branchOf(action) }));
+}
+
+/** What a row does on its branch: its action, or what {@link handleExpired} says; undefined: nothing. Pure. */
+export function requestOnBranch(action: BranchedAction): ActionRequest | undefined {
+  return action.branch === EXPIRED_BRANCH ? handleExpired(action) : action.request;
+}
+
+/** What a wait does that nothing ended in time: nothing (the default), its action, or something instead. Pure. */
+export function handleExpired({ request, delaySpec }: HeldAction): ActionRequest | undefined {
+  const policy = delaySpec?.mode === 'waitForTracking' ? delaySpec.onExpired : undefined;
+  if (policy?.do === 'run') return request;
+  if (policy?.do === 'instead') return { ...request, actionConfig: { messages: policy.messages } };
+  return undefined;
 }

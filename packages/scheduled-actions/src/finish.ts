@@ -3,11 +3,11 @@ import { column, sql, type Tx } from '@dueline/db';
 import { fullJitterMs, storableText } from '@dueline/kernel';
 import { maxRetries } from './state.ts';
 
-/** What the decision made of a row it holds. */
+/** What the decision made of a row it holds; `branch`: which way it went, if it has none yet. */
 export type ActionOutcome = Ticket &
   (
-    | { readonly to: 'done' }
-    | { readonly to: 'cancelled'; readonly reason: string }
+    | { readonly to: 'done'; readonly branch?: string | null }
+    | { readonly to: 'cancelled'; readonly reason: string; readonly branch?: string | null }
     | { readonly to: 'failed'; readonly error: string }
     | { readonly to: 'pending'; readonly error: string; readonly retryInMs: number }
   );
@@ -28,6 +28,7 @@ export async function finishActions(tx: Tx, outcomes: readonly ActionOutcome[]):
            executed_at = case when outcome.status <> 'pending' then app_now() end,
            cancel_reason = outcome.reason,
            last_error = outcome.error,
+           branch = coalesce(action.branch, outcome.branch),
            retry_count = action.retry_count + case when outcome.status = 'pending' then 1 else 0 end,
            execute_at = case when outcome.status = 'pending'
                              then app_now() + make_interval(secs => outcome.retry_ms / 1000.0) else action.execute_at end,
@@ -37,8 +38,9 @@ export async function finishActions(tx: Tx, outcomes: readonly ActionOutcome[]):
         ${col((outcome) => outcome.to, 'text')},
         ${col((outcome) => (outcome.to === 'cancelled' ? outcome.reason : null), 'text')},
         ${col((outcome) => ('error' in outcome ? storableText(outcome.error) : null), 'text')},
-        ${col((outcome) => (outcome.to === 'pending' ? outcome.retryInMs : 0), 'integer')})
-        as outcome (id, fence, status, reason, error, retry_ms)
+        ${col((outcome) => (outcome.to === 'pending' ? outcome.retryInMs : 0), 'integer')},
+        ${col((outcome) => ('branch' in outcome ? (outcome.branch ?? null) : null), 'text')})
+        as outcome (id, fence, status, reason, error, retry_ms, branch)
      where action.id = outcome.id and action.fence = outcome.fence and action.status = 'processing'
     returning action.id`);
   return new Set(rows.map((row) => row.id));

@@ -2,6 +2,7 @@ import type {
   ActionRequest,
   ActionType,
   AttributeChangedConfig,
+  Delay,
   SendMessageConfig,
   Tenant,
   TenantTicket,
@@ -18,6 +19,12 @@ export interface HeldAction extends Tenant, Ticket {
   readonly rootId: string | null;
   readonly request: ActionRequest;
   readonly sourceConfig: AttributeChangedConfig | null;
+  /** How its time came about; null: somebody named it. */
+  readonly delaySpec: Delay | null;
+  /** Whether it waits for a fact, until a deadline. */
+  readonly isWaiting: boolean;
+  /** Which way its wait went; null: not decided yet. */
+  readonly branch: string | null;
   readonly retryCount: number;
   readonly gen: number;
   readonly traceparent: string | null;
@@ -36,6 +43,9 @@ type ActionRow = {
   action_type: ActionType;
   action_config: SendMessageConfig;
   source_config: AttributeChangedConfig | null;
+  delay_spec: Delay | null;
+  is_waiting: boolean;
+  branch: string | null;
   retry_count: number;
   gen: number;
   traceparent: string | null;
@@ -48,7 +58,7 @@ type ActionRow = {
 export async function holdActions(tx: Tx, tickets: readonly TenantTicket[]): Promise<HeldAction[]> {
   const { rows } = await tx.execute<ActionRow>(sql`
     select action.id, action.fence, action.organization_id, action.line_oa_id, user_id, trigger_rule_id, rule_version, event_id, root_id,
-           action_type, action_config, source_config, retry_count, gen, traceparent
+           action_type, action_config, source_config, delay_spec, expires_at is not null as is_waiting, branch, retry_count, gen, traceparent
       from scheduled_action as action
       join ${tenantTicketRows(tickets)}
         on action.id = ticket.id and action.fence = ticket.fence
@@ -71,6 +81,9 @@ const parseAction = (row: ActionRow): HeldAction => ({
   rootId: row.root_id,
   request: { actionType: row.action_type, actionConfig: row.action_config },
   sourceConfig: row.source_config,
+  delaySpec: row.delay_spec,
+  isWaiting: row.is_waiting,
+  branch: row.branch,
   retryCount: row.retry_count,
   gen: row.gen,
   traceparent: row.traceparent,

@@ -1,12 +1,22 @@
+export { anchorRef, type MovedAnchor, type Recomputed, recomputeAnchored } from './anchor.ts';
 export { isAwaited } from './awaited.ts';
 export { type Claim, type ClaimProfile, claimBatch, releaseActions } from './claim.ts';
-export { type CancelReason, type Circumstances, cancelReason, decideAction } from './decide.ts';
+export {
+  type BranchedAction,
+  type CancelReason,
+  type Circumstances,
+  cancelReason,
+  decideBranches,
+  handleExpired,
+  requestOnBranch,
+} from './decide.ts';
 export { dueWithin } from './due.ts';
 export { type ActionOutcome, failedDecision, finishActions } from './finish.ts';
 export { type HeldAction, holdActions } from './hold.ts';
 export { SCHEDULED_ACTION_INVARIANTS } from './invariants.ts';
+export { lookForFacts } from './last-look.ts';
 export { recoverEarlierBoots, recoverStaleProcessing } from './reap.ts';
-export { type ActionToSchedule, scheduleMany } from './schedule.ts';
+export { type ActionToSchedule, type Scheduled, scheduleAction, scheduleMany } from './schedule.ts';
 export {
   batchSize,
   maxRetries,

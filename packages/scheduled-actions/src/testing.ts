@@ -1,19 +1,24 @@
 import type { Tenant } from '@dueline/contracts';
 import type { ActionToSchedule } from './schedule.ts';
 
-/** A message to the first user of an account, due at once; every call stands for another piece of work. */
-export function actionToSchedule(tenant: Tenant, changes: Partial<ActionToSchedule> = {}): ActionToSchedule {
+/** A message to the first user of an account, due after `delaySeconds`; every call stands for another piece of work. */
+export function actionToSchedule(
+  tenant: Tenant,
+  { delaySeconds = 0, ...changes }: Partial<ActionToSchedule> & { delaySeconds?: number } = {},
+): ActionToSchedule {
   return {
     ...tenant,
     userId: `U${'1'.padStart(32, '0')}`,
     request: { actionType: 'send_message', actionConfig: { messages: [{ type: 'text', text: 'hello' }] } },
-    delaySeconds: 0,
+    delay: { mode: 'normal', seconds: delaySeconds, reEvaluateConditions: false },
+    isBulk: false,
     sourceConfig: null,
     triggerRuleId: null,
     ruleVersion: null,
     eventId: null,
     rootId: null,
     dedupKey: crypto.randomUUID(),
+    openKey: null,
     traceparent: undefined,
     ...changes,
   };

@@ -45,6 +45,7 @@ test('a held action is told whole, in id order, once however often its ticket is
     ...{ eventId, rootId: eventId, retryCount: 0, gen: 0, traceparent: 'trace' },
     request: { actionType: 'send_message', actionConfig: { messages: [{ type: 'text', text: 'hello' }] } },
     sourceConfig: { attribute: 'plan', to: 'gold' },
+    ...{ delaySpec: { mode: 'normal', seconds: 0, reEvaluateConditions: false }, isWaiting: false, branch: null },
   });
   expect(await hold([])).toEqual([]);
 });

@@ -1,13 +1,13 @@
-import type { ActionRequest, AttributeChangedConfig } from '@dueline/contracts';
+import type { ActionRequest, AttributeChangedConfig, Delay } from '@dueline/contracts';
 import type { TriggerRule } from './rule.ts';
 
-/** What a rule that fires leads to. Instants are for the database: only the delay is said, in whole seconds. */
+/** What a rule that fires leads to. Instants are for the database: only the delay is said. */
 export type ActionPlan =
   | { readonly kind: 'now'; readonly request: ActionRequest }
   | {
       readonly kind: 'later';
       readonly request: ActionRequest;
-      readonly delaySeconds: number;
+      readonly delay: Delay;
       /** The source to re-evaluate when the action comes due; null when the rule did not ask for it. */
       readonly sourceConfig: AttributeChangedConfig | null;
     };
@@ -20,7 +20,7 @@ export function planAction({ actionType, actionConfig, sourceConfig }: TriggerRu
   return {
     kind: 'later',
     request,
-    delaySeconds: delay.seconds,
+    delay,
     sourceConfig: delay.reEvaluateConditions ? sourceConfig : null,
   };
 }

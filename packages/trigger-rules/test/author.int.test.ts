@@ -28,6 +28,10 @@ const nested = (depth: number): unknown =>
   depth === 1 ? { attribute: 'a', op: 'exists' } : { not: nested(depth - 1) };
 const source = (changes: object) => ({ sourceConfig: { attribute: 'plan', ...changes } });
 const action = (changes: object) => ({ actionConfig: { messages: [{ type: 'text', text: 'x' }], ...changes } });
+const delay = (changes: object) => action({ delay: changes });
+const waiting = (changes: object) => delay({ mode: 'waitForTracking', expiresSeconds: 60, ...changes });
+const byDate = (changes: object) =>
+  delay({ mode: 'relativeToDate', to: { attribute: 'a' }, offsetDays: 0, ...changes });
 
 const INVALID: [name: string, changes: object, pointer: string][] = [
   ['no name', { name: '' }, '/rule/name'],
@@ -64,6 +68,47 @@ const INVALID: [name: string, changes: object, pointer: string][] = [
   ['a negative delay', action({ delay: { seconds: -1 } }), '/rule/actionConfig/delay/seconds'],
   ['half a second of delay', action({ delay: { seconds: 0.5 } }), '/rule/actionConfig/delay/seconds'],
   ['a delay of more than ten years', action({ delay: { seconds: 315_360_001 } }), '/rule/actionConfig/delay/seconds'],
+  ['no delay in its delay', delay({}), '/rule/actionConfig/delay/seconds'],
+  ['seconds beside days', delay({ seconds: 1, days: 1 }), '/rule/actionConfig/delay/seconds'],
+  ['no months', delay({ months: 0 }), '/rule/actionConfig/delay/months'],
+  ['more than ten years of months', delay({ months: 121 }), '/rule/actionConfig/delay/months'],
+  ['steps over ten years together', delay({ months: 120, days: 3_650 }), '/rule/actionConfig/delay/months'],
+  ['a time of day that is none', delay({ days: 1, at: '24:00' }), '/rule/actionConfig/delay/at'],
+  ['an unknown mode', delay({ mode: 'someday' }), '/rule/actionConfig/delay/mode'],
+  ['a wait without deadline', waiting({ expiresSeconds: undefined }), '/rule/actionConfig/delay/expiresSeconds'],
+  ['two deadlines', waiting({ delaySeconds: 60 }), '/rule/actionConfig/delay/expiresSeconds'],
+  ['a deadline at once', waiting({ expiresSeconds: 0 }), '/rule/actionConfig/delay/expiresSeconds'],
+  ['a wait for nothing', waiting({ waits: [] }), '/rule/actionConfig/delay/waits'],
+  ['a wait for 21 things', waiting({ waits: Array(21).fill({ source: 'link' }) }), '/rule/actionConfig/delay/waits'],
+  ['a wait for the moon', waiting({ waits: [{ source: 'moon' }] }), '/rule/actionConfig/delay/waits/0/source'],
+  [
+    'a wait for a link of no id',
+    waiting({ waits: [{ source: 'link', refId: 'x' }] }),
+    '/rule/actionConfig/delay/waits/0/refId',
+  ],
+  [
+    'a fact that leads to expired',
+    waiting({ waits: [{ source: 'link', branch: 'expired' }] }),
+    '/rule/actionConfig/delay/waits/0/branch',
+  ],
+  ['an unknown policy of expiry', waiting({ onExpired: { do: 'cry' } }), '/rule/actionConfig/delay/onExpired/do'],
+  [
+    'nothing instead',
+    waiting({ onExpired: { do: 'instead', messages: [] } }),
+    '/rule/actionConfig/delay/onExpired/messages',
+  ],
+  ['no date to hang on', byDate({ to: undefined }), '/rule/actionConfig/delay/to'],
+  ['two dates to hang on', byDate({ to: { attribute: 'a', bookingId: '1' } }), '/rule/actionConfig/delay/to'],
+  ['a date with NUL', byDate({ to: { attribute: 'a\u0000' } }), '/rule/actionConfig/delay/to/attribute'],
+  ['no offset from a date', byDate({ offsetDays: undefined }), '/rule/actionConfig/delay/offsetSeconds'],
+  [
+    'a time of day beside seconds',
+    byDate({ offsetDays: undefined, offsetSeconds: 1, at: '09:00' }),
+    '/rule/actionConfig/delay/at',
+  ],
+  ['an offset of more than ten years', byDate({ offsetDays: -3_651 }), '/rule/actionConfig/delay/offsetDays'],
+  ['an unknown policy of the past', byDate({ whenPast: 'laugh' }), '/rule/actionConfig/delay/whenPast'],
+  ['a negative lateness', delay({ seconds: 1, maxLatenessSeconds: -1 }), '/rule/actionConfig/delay/maxLatenessSeconds'],
   ['an unknown frequency', { frequency: 'hourly' }, '/rule/frequency'],
   ['a negative cooldown', { cooldownSeconds: -1 }, '/rule/cooldownSeconds'],
   ['a cooldown too long', { cooldownSeconds: 2 ** 31 }, '/rule/cooldownSeconds'],
@@ -104,6 +149,27 @@ test('a rule is read as it was written, with the defaults of the seeds, in id or
     rule: { id: second, actionConfig: { delay: { seconds: 315_360_000, reEvaluateConditions: false } } },
   });
   expect(more).toEqual([]);
+});
+
+const DEFAULTS: [name: string, written: object, read: object][] = [
+  ['a delay', { seconds: 5 }, { mode: 'normal', seconds: 5 }],
+  ['calendar steps', { months: 1, at: '09:00' }, { mode: 'normal', months: 1, at: '09:00' }],
+  [
+    'a wait',
+    { mode: 'waitForTracking', delaySeconds: 60 },
+    { mode: 'waitForTracking', delaySeconds: 60, waits: [{ source: 'link' }], onExpired: { do: 'skip' } },
+  ],
+  [
+    'a date',
+    { mode: 'relativeToDate', to: { bookingId: '7' }, offsetSeconds: -60 },
+    { mode: 'relativeToDate', to: { bookingId: '7' }, offsetSeconds: -60, whenPast: 'skip' },
+  ],
+];
+
+test.for(DEFAULTS)('what %s leaves out is filled in', async ([, written, read]) => {
+  await createRule(shared.db, tenant, ruleDraft(delay(written) as Partial<RuleDraft>));
+  const [rule] = await live();
+  expect(rule).toMatchObject({ rule: { actionConfig: { delay: { ...read, reEvaluateConditions: false } } } });
 });
 
 test('switching and deleting make a new version; a deleted rule stays deleted', async () => {

@@ -1,4 +1,4 @@
-import type { AttributeChange, AttributeChangedConfig } from '@dueline/contracts';
+import type { AttributeChange, AttributeChangedConfig, Delay } from '@dueline/contracts';
 import { conditionsStillHold, matchAttributeChange, planAction, type TriggerRule } from '@dueline/trigger-rules';
 import { expect, test } from 'vitest';
 
@@ -65,13 +65,26 @@ const rule = (actionConfig: TriggerRule['actionConfig']): TriggerRule => ({
   },
 });
 
-test('an action without a delay happens now; with one, a delay of 0 included, it waits; the delay does not travel', () => {
+test.for<Delay>([
+  { mode: 'normal', seconds: 0, reEvaluateConditions: false },
+  { mode: 'normal', days: 1, at: '09:00', reEvaluateConditions: true },
+  {
+    ...{ mode: 'waitForTracking', expiresSeconds: 60, reEvaluateConditions: false },
+    waits: [],
+    onExpired: { do: 'run' },
+  },
+  {
+    ...{ mode: 'relativeToDate', to: { attribute: 'birthday' }, offsetDays: 0, reEvaluateConditions: true },
+    whenPast: 'skip',
+  },
+])('an action with a delay waits, and the delay is no part of what it does: %j', (delay) => {
+  expect(planAction(rule({ messages, delay }))).toEqual({
+    ...{ kind: 'later', request: { actionType: 'send_message', actionConfig: { messages } }, delay },
+    sourceConfig: delay.reEvaluateConditions ? { attribute: 'plan' } : null,
+  });
+});
+
+test('an action without a delay happens now', () => {
   const request = { actionType: 'send_message', actionConfig: { messages } };
   expect(planAction(rule({ messages }))).toEqual({ kind: 'now', request });
-  expect(planAction(rule({ messages, delay: { seconds: 0, reEvaluateConditions: false } }))).toEqual({
-    ...{ kind: 'later', request, delaySeconds: 0, sourceConfig: null },
-  });
-  expect(planAction(rule({ messages, delay: { seconds: 60, reEvaluateConditions: true } }))).toEqual({
-    ...{ kind: 'later', request, delaySeconds: 60, sourceConfig: { attribute: 'plan' } },
-  });
 });

@@ -6,7 +6,8 @@ import { id, instant, tenantColumns } from './columns.ts';
  * Work that waits for its time. Written by scheduled-actions; moves are guarded.
  * idx_scheduled_action_pending: the claim. idx_scheduled_action_due: the look-ahead. idx_scheduled_action_processing:
  * recoverStaleProcessing. idx_scheduled_action_user: open work of a person and rule. idx_scheduled_action_anchor: what hangs on a
- * date that moved. scheduled_action_open_key: at most one open row of a key.
+ * date that moved. idx_scheduled_action_waiting: facts older than their wait. scheduled_action_open_key: at most one open row of a
+ * key.
  */
 export const scheduledAction = pgTable(
   'scheduled_action',
@@ -64,7 +65,10 @@ export const scheduledAction = pgTable(
     index('idx_scheduled_action_due').on(table.executeAt).where(sql`status = 'pending'`),
     index('idx_scheduled_action_anchor')
       .on(table.lineOaId, table.userId, table.anchorRef)
-      .where(sql`status = 'pending' and anchor_ref is not null`),
+      .where(sql`status in ('pending', 'processing') and anchor_ref is not null`),
+    index('idx_scheduled_action_waiting')
+      .on(table.anchorAt)
+      .where(sql`status = 'pending' and anchor_at is not null and branch is null`),
     index('idx_scheduled_action_processing').on(table.id).where(sql`status = 'processing'`),
     index('idx_scheduled_action_user')
       .on(table.userId, table.triggerRuleId)
