@@ -112,7 +112,7 @@ export async function readCampaigns({ database }: Pick<Stack, 'database'>): Prom
 /** What trigger_log says of those who waited for a click. */
 export async function readWaits({ database }: Pick<Stack, 'database'>): Promise<Waits> {
   const { rows } = await database.db.$client.query<Waits>(
-    `select count(*) filter (where reason_code = 'fact_in_time')::int as unlocked,
+    `select count(*) filter (where decision = 'unlocked')::int as unlocked,
             count(*) filter (where decision = 'fired' and detail ->> 'branch' = 'expired')::int as expired,
             count(*) filter (where reason_code = 'fact_late')::int as late
        from trigger_log`,
