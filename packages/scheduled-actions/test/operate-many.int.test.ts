@@ -76,7 +76,7 @@ test('a preview counts what would move, what is taken up or being sent, and what
       },
       ...[expect.anything(), expect.anything()],
     ],
-    token: expect.stringMatching(/^[\w-]{22}$/),
+    token: expect.stringMatching(/^[0-9a-f]{32}$/),
     confirmUntil: expect.any(String),
   });
   expect(await rowOf(own.db, first)).toMatchObject({ fence: '0' });

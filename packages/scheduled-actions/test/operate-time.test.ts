@@ -12,7 +12,7 @@ test.for<[string, string, string]>([
 });
 
 test('a local time that the clocks skip is refused', () => {
-  expect(() => instantOf('2026-03-08T02:30', 'America/New_York')).toThrow('does not exist in America/New_York');
+  expect(() => instantOf('2026-03-08T02:30', 'America/New_York')).toThrow('does not exist');
 });
 
 test.for(['10:00', '2026-03-01', '2026-02-30T10:00', '2026-03-01T24:30', '2026-03-01T10:00+9', 'soon', ''])(

@@ -35,7 +35,9 @@ export function instantOf(time: string, timezone: string): string {
   const local = Temporal.PlainDateTime.from(time);
   const zoned = local.toZonedDateTime(timezone, { disambiguation: 'earlier' });
   if (zoned.toPlainDateTime().equals(local)) return zoned.toInstant().toString();
-  throw new PermanentError(`${time} does not exist in ${timezone}: its clocks skip it`);
+  throw new PermanentError('the local time does not exist: the clocks of the account skip it', {
+    context: { time, timezone },
+  });
 }
 
 /** The same in the zone of the account. @throws PermanentError when there is no such account. */
@@ -54,7 +56,8 @@ export async function futureInstant(tx: Tx, tenant: Tenant, time: string): Promi
     sql`select extract(epoch from ${instant}::timestamptz - app_now())::float8 as ahead`,
   );
   const ahead = Number(rows[0]?.ahead);
-  if (ahead < 0) throw new PermanentError(`${time} is past; to run it at once, fire it`);
-  if (ahead > MAX_DELAY_SECONDS) throw new PermanentError(`${time} is more than ten years away`);
+  if (ahead < 0) throw new PermanentError('the time is past; what shall run at once is fired', { context: { time } });
+  if (ahead > MAX_DELAY_SECONDS)
+    throw new PermanentError('the time is more than ten years away', { context: { time } });
   return instant;
 }
