@@ -10,7 +10,7 @@ import {
   showAction,
 } from '@dueline/scheduled-actions';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { act, claimed, editsOf, ended, HELLO, insertAction, noDeliveries, rowOf } from './operating.ts';
+import { act, claimed, editsOf, ended, HELLO, insertAction, lockWaiters, noDeliveries, rowOf } from './operating.ts';
 import { claim } from './support.ts';
 
 let own: TestDb;
@@ -203,6 +203,26 @@ test('[T13] a key that was taken since the preview costs only its own row', asyn
   const rival = await insert({ open_key: 'k' });
   expect(await confirm(token)).toMatchObject({ changed: 1, refused: { already_pending: 1 } });
   expect(await rowOf(own.db, rival)).toMatchObject({ fence: '0' });
+});
+
+test('[T13] a key that is taken at the same moment costs only its own row', async () => {
+  const ids = [await insert({ ...ended('failed'), open_key: 'k' }), await insert(ended('failed'))];
+  const { token } = await preview({}, { kind: 'revive' });
+  const rival = await own.db.$client.connect();
+  await rival.query('begin');
+  await rival.query(
+    `insert into scheduled_action (organization_id, line_oa_id, user_id, action_type, action_config, execute_at, due_at, dedup_key, open_key)
+     values ($1, $2, $3, 'send_message', '{}', app_now(), app_now(), 'rival', 'k')`,
+    [tenant.organizationId, tenant.lineOaId, lineUserId(1)],
+  );
+  const confirmed = confirm(token);
+  await lockWaiters(own.db, 1);
+  await rival.query('commit');
+  rival.release();
+  expect(await confirmed).toMatchObject({
+    ...{ changed: 1, refused: { already_pending: 1 }, refusedSamples: [{ id: ids[0], refusal: 'already_pending' }] },
+  });
+  expect(await editsOf(own.db, ids[1] ?? '')).toHaveLength(1);
 });
 
 async function insertVaried(): Promise<Record<string, string>> {

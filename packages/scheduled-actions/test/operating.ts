@@ -66,6 +66,10 @@ const waiting = async (db: Db): Promise<number> => {
   return rows[0].count;
 };
 
+/** Waits until so many transactions of this database wait for a lock. */
+export const lockWaiters = (db: Db, count: number): Promise<void> =>
+  vi.waitFor(async () => expect(await waiting(db)).toBe(count));
+
 /** Runs `work` while another transaction holds the row; `waited` waits until so many wait for it in a queue. */
 async function whileHeld<T>(
   db: Db,
@@ -76,7 +80,7 @@ async function whileHeld<T>(
   try {
     await holder.query('begin');
     await holder.query('select from scheduled_action where id = $1 for no key update', [id]);
-    return await work((count) => vi.waitFor(async () => expect(await waiting(db)).toBe(count)));
+    return await work((count) => lockWaiters(db, count));
   } finally {
     await holder.query('rollback');
     holder.release();

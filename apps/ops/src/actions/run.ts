@@ -26,6 +26,9 @@ export interface ActionsDeps {
   readonly login: string;
 }
 
+/** A preview reads all that its filter names, hundreds of thousands perhaps. */
+const STATEMENT_TIMEOUT_MS = 120_000;
+
 const ROWS_OF_A_PAGE = 20;
 
 /** What a command found: one JSON object, or the lines for a person. */
@@ -65,6 +68,7 @@ async function answer({ env, login }: ActionsDeps, commandLine: CommandLine): Pr
     applicationName: 'actions',
     maxConnections: 1,
     onError: () => undefined, // the statement in hand throws
+    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
   });
   try {
     const account = await accountOf(db, commandLine.values.account);

@@ -34,10 +34,13 @@ export async function listActions(
       position && sql`and (action.execute_at, action.id) > (${position.at}::timestamptz, ${position.id}::bigint)`;
     const { rows } = await tx.execute<{ [key in keyof ActionView]: ActionView[key] }>(sql`
       select ${viewColumns}
-        from scheduled_action as action
-       where ${where} ${beyond ?? sql``}
-       order by action.execute_at, action.id
-       limit ${size + 1}`);
+        from (
+          select action.id as page_id from scheduled_action as action
+           where ${where} ${beyond ?? sql``}
+           order by action.execute_at, action.id
+           limit ${size + 1}) as page
+        join lateral (select * from scheduled_action where scheduled_action.id = page_id offset 0) as action on true
+       order by action.execute_at, action.id`);
     const actions = rows.slice(0, size);
     const last = actions.at(-1);
     const next = rows.length > size && last !== undefined ? `${last.executeAt}/${last.id}` : null;
