@@ -6,7 +6,7 @@ test.for<[string, string, string]>([
   ['2026-03-01 10:00:30.5', 'Asia/Tokyo', '2026-03-01T01:00:30.5Z'],
   ['2026-03-01T10:00+09:00', 'America/New_York', '2026-03-01T01:00:00Z'],
   ['2026-03-01T10:00Z', 'Asia/Tokyo', '2026-03-01T10:00:00Z'],
-  ['2026-11-01T01:30', 'America/New_York', '2026-11-01T05:30:00Z'], // happens twice
+  ['2026-11-01T01:30', 'America/New_York', '2026-11-01T06:30:00Z'], // happens twice
 ])('%s in %s is %s', ([time, zone, instant]) => {
   expect(instantOf(time, zone)).toBe(instant);
 });

@@ -26,14 +26,14 @@ export const actionTime = z
   );
 
 /**
- * The instant that a time means in a zone; of a local time that happens twice, the first. Pure.
+ * The instant that a time means in a zone; of a local time that happens twice, the second: never early. Pure.
  *
  * @throws PermanentError when the clocks of that zone skip the local time.
  */
 export function instantOf(time: string, timezone: string): string {
   if (HAS_OFFSET.test(time)) return Temporal.Instant.from(time).toString();
   const local = Temporal.PlainDateTime.from(time);
-  const zoned = local.toZonedDateTime(timezone, { disambiguation: 'earlier' });
+  const zoned = local.toZonedDateTime(timezone, { disambiguation: 'later' });
   if (zoned.toPlainDateTime().equals(local)) return zoned.toInstant().toString();
   throw new PermanentError('the local time does not exist: the clocks of the account skip it', {
     context: { time, timezone },
