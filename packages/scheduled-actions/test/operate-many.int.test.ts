@@ -1,10 +1,12 @@
 import type { Tenant, TenantTicket } from '@dueline/contracts';
+import { inTransaction } from '@dueline/db';
 import { insertRow, insertTenant, lineUserId, moveProductTime, type TestDb, testDb } from '@dueline/db/testing';
 import {
   type ActionFilter,
   type ActionOperation,
   type CancelDeliveries,
   confirmOperation,
+  finishActions,
   listActions,
   previewOperation,
   showAction,
@@ -142,6 +144,44 @@ test('an edit of 10,000 waiting rows shows them, and moves exactly those that no
   ]);
   expect(rows.filter((row) => !row.mine && (row.moved || row.edits > 0))).toEqual([]);
   expect(new Set(claims.map(({ id }) => id)).size).toBe(claims.length);
+});
+
+test('[T12] of many that are cancelled while three workers decide them, each is cancelled or done, once, without a deadlock', async () => {
+  await insertMany(2_000, { seconds: 0 });
+  const { token } = await preview({}, { kind: 'cancel' });
+  let decided = 0;
+  const worker = async (n: number) => {
+    for (;;) {
+      const tickets = await claim(own.db, { claimedBy: `cron-${n}:boot`, limit: 20 });
+      if (tickets.length === 0) return;
+      const outcomes = tickets.map(({ id, fence }) => ({ id, fence, to: 'done' as const }));
+      const moved = await inTransaction(own.db, (tx) => finishActions(tx, outcomes));
+      decided += moved.size;
+    }
+  };
+
+  const stopped: CancelDeliveries = (_, { scheduledActionIds }) =>
+    Promise.resolve(scheduledActionIds.map((scheduledActionId) => ({ scheduledActionId, result: 'sent' })));
+  const [report] = await Promise.all([confirm(token, { cancelDeliveries: stopped }), ...[1, 2, 3].map(worker)]);
+
+  const { already_sent: sent = 0, being_decided: beingDecided = 0, ...others } = report.refused;
+  expect(others).toEqual({});
+  expect(report.changed + sent + beingDecided).toBe(2_000);
+  expect(report.changed + decided).toBe(2_000);
+  const { rows } = await own.db.$client.query(
+    `select status, count(*)::int as times, max(edits) as edits
+       from (select status, (select count(*)::int from scheduled_action_edit where scheduled_action_id = action.id) as edits
+               from scheduled_action as action) as each group by status order by status`,
+  );
+  const expected = [
+    { status: 'cancelled', times: report.changed, edits: 1 },
+    { status: 'done', times: decided, edits: 0 },
+  ];
+  expect(rows).toEqual(expected.filter(({ times }) => times > 0));
+  const deadlocks = await own.db.$client.query(
+    'select deadlocks::int from pg_stat_database where datname = current_database()',
+  );
+  expect(deadlocks.rows).toEqual([{ deadlocks: 0 }]);
 });
 
 test('a token is of one account, one operation and its time, and of nothing else', async () => {
