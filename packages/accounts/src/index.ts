@@ -1,3 +1,4 @@
 export { getChannelAccessToken, loadChannelIds } from './channel.ts';
 export { createLineOa, createOrganization } from './create.ts';
+export { type AccountName, listAccounts } from './list.ts';
 export { openSecret, sealSecret } from './secrets.ts';

@@ -76,7 +76,8 @@ alter table scheduled_action
   -- re-entry: at most one open row of this key
   add column open_key text,
   add constraint scheduled_action_wait_has_window check ((expires_at is null) = (anchor_at is null)),
-  add constraint scheduled_action_tenant_key unique (organization_id, line_oa_id, id);
+  -- id first: led by the tenant, it would lure the planner into reading all rows of a tenant for a few ids
+  add constraint scheduled_action_tenant_key unique (id, organization_id, line_oa_id);
 create unique index scheduled_action_open_key on scheduled_action (line_oa_id, open_key)
   where status in ('pending', 'processing') and open_key is not null;
 drop index idx_scheduled_action_pending;
@@ -136,6 +137,40 @@ create index idx_scheduled_action_edit_action on scheduled_action_edit (schedule
 create trigger scheduled_action_edit_is_history before update on scheduled_action_edit for each row
   execute function refuse_change('an audit trail is only written to');
 
+-- A change of many waiting actions that a person was shown and has to confirm: what, and by its steps which rows under which fence.
+create table action_operation (
+  id bigint generated always as identity primary key,
+  organization_id bigint not null,
+  line_oa_id bigint not null,
+  -- only who was shown the preview has the token
+  token_sha256 text not null constraint action_operation_token_key unique,
+  operation jsonb not null,
+  previewed_by text not null,
+  reason text,
+  created_at timestamptz not null default app_now(),
+  expires_at timestamptz not null,
+  confirmed_by text,
+  confirmed_at timestamptz,
+  constraint action_operation_confirmed_by_somebody check ((confirmed_at is null) = (confirmed_by is null)),
+  constraint action_operation_tenant_fkey foreign key (organization_id, line_oa_id) references line_oa (organization_id, id),
+  constraint action_operation_tenant_key unique (organization_id, line_oa_id, id)
+);
+
+-- What of it is changed in one transaction: at most 500 rows, in id order. Its outcome is null until that is done.
+create table action_operation_step (
+  operation_id bigint not null,
+  n integer not null,
+  organization_id bigint not null,
+  line_oa_id bigint not null,
+  action_ids bigint[] not null,
+  fences bigint[] not null,
+  outcome jsonb,
+  primary key (operation_id, n),
+  constraint action_operation_step_is_whole check (cardinality(action_ids) = cardinality(fences) and cardinality(action_ids) between 1 and 500),
+  constraint action_operation_step_operation_fkey foreign key (organization_id, line_oa_id, operation_id)
+    references action_operation (organization_id, line_oa_id, id) on delete cascade
+);
+
 -- The rows that a process is deciding in one transaction with their claim, committed beside it: what is left of a process that
 -- died says which rows it died with. One row per process.
 create table batch_in_hand (
@@ -190,7 +225,7 @@ do $$
 declare
   tenant_table text;
 begin
-  foreach tenant_table in array array['action_wait', 'scheduled_action_edit', 'attention_item', 'audit_log'] loop
+  foreach tenant_table in array array['action_operation', 'action_operation_step', 'action_wait', 'scheduled_action_edit', 'attention_item', 'audit_log'] loop
     execute format('alter table %I enable row level security', tenant_table);
     execute format('create policy tenant_isolation on %I to dueline_tenant
       using (organization_id = current_organization_id() and line_oa_id = current_line_oa_id())', tenant_table);

@@ -15,6 +15,20 @@ export { type ActionOutcome, failedDecision, finishActions } from './finish.ts';
 export { type HeldAction, holdActions } from './hold.ts';
 export { SCHEDULED_ACTION_INVARIANTS } from './invariants.ts';
 export { lookForFacts } from './last-look.ts';
+export type {
+  Author,
+  CancelDeliveries,
+  OperationOutcome,
+  StoppedDelivery,
+} from './operate/apply.ts';
+export { type Confirmation, confirmOperation, type OperationReport } from './operate/confirm.ts';
+export type { ActionFilter } from './operate/filter.ts';
+export { type ActionDetail, type ActionPage, listActions, MAX_PAGE, showAction } from './operate/inspect.ts';
+export { operate } from './operate/operate.ts';
+export type { ActionOperation } from './operate/operation.ts';
+export { type OperationPreview, type PreviewSample, previewOperation } from './operate/preview.ts';
+export { REFUSALS, type Refusal } from './operate/refusal.ts';
+export type { ActionView } from './operate/view.ts';
 export { recoverEarlierBoots, recoverStaleProcessing } from './reap.ts';
 export { type ActionToSchedule, type Scheduled, scheduleAction, scheduleMany } from './schedule.ts';
 export {

@@ -41,10 +41,13 @@ export const SCHEDULED_ACTION_INVARIANTS: readonly Invariant[] = [
       with cancelled as (
         select distinct scheduled_action_id as id from trigger_log
          where decision = 'cancelled' and scheduled_action_id is not null
+      ), by_person as (
+        select distinct scheduled_action_id as id from scheduled_action_edit where operation = 'cancel'
       )
       select format('scheduled_action %s: cancelled (%s) without history', action.id, cancel_reason) as what
-        from scheduled_action as action left join cancelled using (id)
-       where status = 'cancelled' and executed_at > app_now() - make_interval(days => ${historyDays}) and cancelled.id is null
+        from scheduled_action as action left join cancelled using (id) left join by_person using (id)
+       where status = 'cancelled' and executed_at > app_now() - make_interval(days => ${historyDays})
+         and cancelled.id is null and by_person.id is null
       union all
       select format('scheduled_action %s: cancelled in its history, and %s', action.id, status)
         from cancelled join scheduled_action as action using (id) where gen = 0 and status <> 'cancelled'`,
