@@ -36,6 +36,7 @@ export {
   QUEUES,
   type Queue,
   scheduledActionFire,
+  scheduledActionFireNow,
   type Tick,
   type Tickets,
   tickets,

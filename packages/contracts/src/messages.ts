@@ -72,6 +72,14 @@ export const scheduledActionFire = defineQueue({
   data: tickets,
 });
 
+/** The same for rows of lane 0, which somebody waits for: they overtake whatever crowd has come due beside them. */
+export const scheduledActionFireNow = defineQueue({
+  name: 'scheduled_action_fire.now',
+  exchange: EXCHANGES.commands,
+  version: 1,
+  data: tickets,
+});
+
 /** cron-scheduler -> campaign-dispatcher: look for campaigns whose time has come. Source: the seeds' process_campaign. */
 export const processCampaign = defineTick({
   name: 'process_campaign',
@@ -125,6 +133,7 @@ export const actionExecute = defineQueue({
 export const QUEUES: readonly Queue<unknown>[] = [
   attributeChanged,
   scheduledActionFire,
+  scheduledActionFireNow,
   actionExecute,
   processCampaign,
   lineBroadcastRichMessage,

@@ -41,9 +41,13 @@ test.for([1, 2, 7])('limit %i claims exactly that many, oldest due first, by wha
   }
 });
 
-test('the cap counts the rows of the same profile only, and leaves room for what fits', async () => {
+test('the cap counts the rows of the same profile only, leaves room for what fits, and no account takes more than half', async () => {
+  const other = await insertTenant(own.db);
   await schedule(own.db, tenant, { count: 30 });
-  expect(await claim(own.db, { maxProcessing: 10 })).toHaveLength(10);
+  expect(await claim(own.db, { maxProcessing: 10 })).toHaveLength(5);
+  expect(await claim(own.db, { maxProcessing: 10 })).toHaveLength(0);
+  await schedule(own.db, other, { count: 30 });
+  expect(await claim(own.db, { maxProcessing: 10 })).toHaveLength(5);
   expect(await claim(own.db, { maxProcessing: 10 })).toHaveLength(0);
   expect(await claim(own.db, { maxProcessing: 13 })).toHaveLength(3);
   expect(await claim(own.db, { maxProcessing: 5 })).toHaveLength(0);
