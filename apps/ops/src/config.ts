@@ -34,6 +34,12 @@ export const auditSchema = z.object({
     .describe('Days of ended rows that are looked at.'),
 });
 
+export const accountSchema = z.object({
+  DATABASE_URL: databaseUrl.describe('PostgreSQL, with the right to write.'),
+  USER: z.string().min(1).default('unknown').describe('Who does it, for the audit trail, unless --by says so.'),
+});
+
 export const loadMigrateConfig = (env: NodeJS.ProcessEnv) => parseConfig(migrateSchema, env);
 export const loadTopologyConfig = (env: NodeJS.ProcessEnv) => parseConfig(topologySchema, env);
 export const loadAuditConfig = (env: NodeJS.ProcessEnv) => parseConfig(auditSchema, env);
+export const loadAccountConfig = (env: NodeJS.ProcessEnv) => parseConfig(accountSchema, env);

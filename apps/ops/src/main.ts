@@ -1,4 +1,5 @@
 import { ConfigError, createLog, safeErrorText } from '@dueline/runtime';
+import { runAccount } from './account.ts';
 import { runAudit } from './audit.ts';
 import { runMigrate } from './migrate.ts';
 import { applyTopology, checkTopology } from './topology.ts';
@@ -8,6 +9,7 @@ const HELP = `usage: dueline <command>
   migrate            bring the database to this version's schema (DATABASE_URL)
   topology           declare exchanges, queues and policies (AMQP_URL, AMQP_MANAGEMENT_URL)
   topology --check   say what the broker lacks or has differently; exit 1 if anything
+  account            stop or resume an account or an organization; \`dueline account\` says how (DATABASE_URL)
   audit [--json]     check what must always be true of the data; exit 1 if anything is not (DATABASE_URL)
 `;
 
@@ -25,8 +27,9 @@ const COMMANDS: Readonly<Record<string, () => Promise<void>>> = {
   'topology --check': () => checkTopology({ env, print, log }),
 };
 
+const [first, ...rest] = process.argv.slice(2);
 const words = process.argv.slice(2).join(' ');
-const command = COMMANDS[words];
+const command = first === 'account' ? () => runAccount(rest, { env, print }) : COMMANDS[words];
 if (command === undefined) {
   process.stderr.write(words === '' || words === 'help' ? HELP : `unknown command: ${words}\n\n${HELP}`);
   process.exitCode = words === '' || words === 'help' ? 0 : 2;

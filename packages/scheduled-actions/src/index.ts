@@ -3,6 +3,7 @@ export { type CancelReason, type Circumstances, cancelReason, decideAction } fro
 export { dueWithin } from './due.ts';
 export { createDueAccounts, type DueAccounts } from './due-accounts.ts';
 export { type ActionOutcome, failedDecision, finishActions } from './finish.ts';
+export { type SkippedAction, skipHeldUp, spreadHeldUp } from './held-up.ts';
 export { type HeldAction, holdActions } from './hold.ts';
 export { SCHEDULED_ACTION_INVARIANTS } from './invariants.ts';
 export { recoverEarlierBoots, recoverStaleProcessing } from './reap.ts';
