@@ -32,9 +32,9 @@ export interface DueAccounts {
 /** Rows before the oldest pending one that a claim still takes: what is released or moved into the past meanwhile. */
 const LOW_MARGIN_SECONDS = 3_600;
 const SCAN_EVERY_MS = 60_000;
-const LOOK_EVERY_MS = 1_000;
-/** A woken claimer looks no more often than this; NOTIFY is gated to the same rhythm. */
-const WOKEN_LOOK_MS = 10;
+/** Between two looks or scans before a claim; of a woken claimer in the rhythm to which NOTIFY is gated. */
+const PAUSE_MS = 1_000;
+const WOKEN_PAUSE_MS = 10;
 /** A scan costs a probe for each account: it may take this part of a claimer's time. */
 const SCAN_SHARE = 1 / 50;
 /** One turn in so many goes through the lanes backwards, so that bulk never starves. */
@@ -61,11 +61,12 @@ export function createDueAccounts(clock: () => number = () => performance.now())
     },
     wants: () => {
       const now = clock();
-      const isLookDue = now - lookedAt >= (isWoken ? WOKEN_LOOK_MS : LOOK_EVERY_MS);
-      if (!isLookDue) return undefined;
+      const pauseMs = isWoken ? WOKEN_PAUSE_MS : PAUSE_MS;
+      const isScanDue = now - scan.at >= Math.max(pauseMs, Math.min(SCAN_EVERY_MS, scan.tookMs / SCAN_SHARE));
+      if (!isScanDue && now - lookedAt < pauseMs) return undefined;
       takesAnyAge = isWoken;
       isWoken = false;
-      return now - scan.at >= Math.min(SCAN_EVERY_MS, scan.tookMs / SCAN_SHARE) ? 'scan' : 'look';
+      return isScanDue ? 'scan' : 'look';
     },
     scanned: (accounts, tookMs) => {
       known = new Map(accounts.map((account) => [accountKey(account), account]));
@@ -79,7 +80,7 @@ export function createDueAccounts(clock: () => number = () => performance.now())
         known.set(key, { ...account, oldest });
       }
       lookedAt = clock();
-      if (options?.isPartial) scan = { ...scan, at: Math.min(scan.at, lookedAt - SCAN_EVERY_MS) };
+      if (options?.isPartial) scan = { at: Number.NEGATIVE_INFINITY, tookMs: 0 };
     },
     turn: (limit) => {
       turns += 1;

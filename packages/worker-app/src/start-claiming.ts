@@ -19,7 +19,10 @@ export interface ClaimingOptions {
  * Claims at the millisecond until the worker stops: by an alarm that looks ahead each second, by hints, and by looking again for a
  * while after each hint, because a gated NOTIFY leaves some writers unheard.
  */
-export function startClaiming(worker: Worker, { name, lookAhead, run, listen, onWake }: ClaimingOptions): void {
+export function startClaiming(
+  worker: Pick<Worker, 'log' | 'metrics' | 'onStop'>,
+  { name, lookAhead, run, listen, onWake }: ClaimingOptions,
+): void {
   const lookAgain = createLookAgain();
   const alarm = createDueAlarm({
     name,
