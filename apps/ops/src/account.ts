@@ -88,7 +88,7 @@ async function stop(db: Db, { target, by, reason }: AccountCommand): Promise<num
 }
 
 /** Arranges what was held up while nothing is claimed yet, then lets go. */
-export async function resume(
+async function resume(
   db: Db,
   { target, by, reason, how }: Pick<AccountCommand, 'target' | 'by' | 'reason'> & { readonly how: ResumeHow },
 ): Promise<number> {

@@ -32,8 +32,9 @@ create unique index scheduled_action_open_key on scheduled_action (line_oa_id, o
 drop index idx_scheduled_action_pending;
 -- reader: the claim, which takes a share of each account and lane, oldest due first
 create index idx_scheduled_action_pending on scheduled_action (lane, line_oa_id, execute_at, id) where status = 'pending';
--- reader: the look-ahead of the alarm
-create index idx_scheduled_action_due on scheduled_action (execute_at) where status = 'pending';
+-- reader: the look-ahead of the alarm. "gen >= 0" is always true, and said by its reader only: this index must not offer itself to the
+-- claim, which would read the due rows of everybody to find those of one account.
+create index idx_scheduled_action_due on scheduled_action (execute_at) where status = 'pending' and gen >= 0;
 -- reader: a date moved, and with it what hangs on it
 create index idx_scheduled_action_anchor on scheduled_action (line_oa_id, user_id, anchor_ref) where status = 'pending' and anchor_ref is not null;
 

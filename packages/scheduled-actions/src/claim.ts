@@ -108,8 +108,11 @@ async function claimShares(
                       accounts.map(({ low }) => low),
                       'bigint',
                     )}) with ordinality as listed (lane, line_oa_id, low, turn)
-        join line_oa on line_oa.id = listed.line_oa_id and line_oa.status = 'active' and line_oa.stopped_at is null
-        join organization on organization.id = line_oa.organization_id and organization.stopped_at is null
+       cross join lateral (
+         select from line_oa join organization on organization.id = line_oa.organization_id
+          where line_oa.id = listed.line_oa_id and line_oa.status = 'active'
+            and line_oa.stopped_at is null and organization.stopped_at is null
+          limit 1) as working
         left join in_hand on in_hand.line_oa_id = listed.line_oa_id
        order by listed.turn
     ), due as materialized (

@@ -74,7 +74,7 @@ export async function look(
   const isWaiting = sql`expires_at is not null and branch is null`;
   const near = (isMeant: ReturnType<typeof sql>, held: ReturnType<typeof sql>) => sql`
     (select lane, line_oa_id, execute_at, execute_at + ${held} as free_at from scheduled_action
-      where status = 'pending' and ${isMeant}
+      where status = 'pending' and gen >= 0 and ${isMeant}
         and execute_at > app_now() - ${held} - interval '1 second' and execute_at <= app_now() - ${held} + ${within}
       order by execute_at limit ${MAX_ROWS})`;
   const { rows } = await db.execute<LookRow>(sql`
@@ -111,10 +111,10 @@ export async function look(
 /** Whether something is overdue that a claim would take; one probe when it is, and never more than `MAX_PASSED_OVER`. */
 const isOverdue = (grace: ReturnType<typeof sql>) => sql`
   exists (select from (select line_oa_id, execute_at, expires_at, branch from scheduled_action
-                        where status = 'pending' and execute_at <= app_now()
+                        where status = 'pending' and gen >= 0 and execute_at <= app_now()
                         order by execute_at limit ${MAX_PASSED_OVER}) as oldest
             join line_oa on line_oa.id = oldest.line_oa_id and line_oa.status = 'active' and line_oa.stopped_at is null
             join organization on organization.id = line_oa.organization_id and organization.stopped_at is null
            where oldest.expires_at is null or oldest.branch is not null or oldest.execute_at <= app_now() - ${grace})
-  or exists (select from scheduled_action where status = 'pending' and execute_at <= app_now()
+  or exists (select from scheduled_action where status = 'pending' and gen >= 0 and execute_at <= app_now()
               order by execute_at offset ${MAX_PASSED_OVER} limit 1)`;
