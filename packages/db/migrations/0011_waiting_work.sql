@@ -45,7 +45,8 @@ create trigger scheduled_action_branch_is_set_once before update on scheduled_ac
   when (old.branch is not null and old.branch is distinct from new.branch and old.gen = new.gen)
   execute function refuse_change('a branch is set once; only a new gen waits again');
 
--- Claimers LISTEN for rows that are due now or within their look-ahead of two seconds; a later one costs its writer no NOTIFY.
+-- Claimers LISTEN for rows that are due before they are sure to look: they look each second at what is due within two, so a row that
+-- is due in more than one and a half costs its writer no NOTIFY.
 -- SECURITY DEFINER, so that writers need no right on the gate.
 insert into notify_gate values ('scheduled_action_due', '-infinity');
 create function wake_scheduled_action_due() returns void language sql security definer set search_path = pg_catalog, public, pg_temp
@@ -53,7 +54,7 @@ create function wake_scheduled_action_due() returns void language sql security d
 
 create function wake_for_inserted_actions() returns trigger language plpgsql security definer set search_path = pg_catalog, public, pg_temp as $$
 begin
-  if exists (select from after_rows where status = 'pending' and execute_at <= app_now() + interval '2 seconds') then
+  if exists (select from after_rows where status = 'pending' and execute_at <= app_now() + interval '1.5 seconds') then
     perform notify_gated('scheduled_action_due');
   end if;
   return null;

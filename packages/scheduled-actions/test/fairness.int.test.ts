@@ -171,31 +171,31 @@ test('[I24] eight claimers of both profiles, each with its list, over many accou
 });
 
 const CROWDS = [
-  ['that is waiting', { fromSeconds: 86_400, overSeconds: 86_400, isWaiting: true }],
-  ['that has come due', { fromSeconds: -60, overSeconds: 55 }],
-  ['that comes due at this moment', { fromSeconds: 0, overSeconds: 10 }],
+  [
+    '300,000 rows of one account that wait',
+    { count: 300_000, fromSeconds: 86_400, overSeconds: 86_400, isWaiting: true },
+  ],
+  ['50,000 rows of one account that have come due', { count: 50_000, fromSeconds: -60, overSeconds: 55 }],
+  ['50,000 rows of one account that come due at this moment', { count: 50_000, overSeconds: 10 }],
 ] as const;
 
-test.for(CROWDS)(
-  "[T2] a crowd of 50,000 rows of one account %s delays another's click by less than 100 ms",
-  async ([, when]) => {
-    const [crowd, clicker] = [await insertTenant(own.db), await insertTenant(own.db)];
-    await insertCrowd(own.url, crowd, { count: 50_000, ...when });
-    await query('analyze scheduled_action');
-    const mine = claimer({ limit: 100 });
-    await mine.claim();
-    const delays: number[] = [];
-    for (let click = 0; click < 12; click += 1) {
-      const [id] = await schedule(own.db, clicker);
-      await query(`update scheduled_action set lane = 0 where id = ${id}`);
-      const clickedAt = performance.now();
-      const isTaken = async () => (await mine.claim()).some((ticket) => ticket.id === id);
-      const goingOn = isTaken(); // the claim that was under way when the click came
-      mine.accounts.wake();
-      if (!(await goingOn)) while (!(await isTaken()) && performance.now() - clickedAt < 2_000);
-      delays.push(performance.now() - clickedAt);
-    }
-    const [fastest, , typical] = delays.sort((left, right) => left - right);
-    expect(typical, `the fastest took ${fastest} ms`).toBeLessThan(100); // of the faster ones, for machines that others load as well
-  },
-);
+test.for(CROWDS)("[T2] %s delay another's click by less than 100 ms", { timeout: 120_000 }, async ([, rows]) => {
+  const [crowd, clicker] = [await insertTenant(own.db), await insertTenant(own.db)];
+  await insertCrowd(own.url, crowd, rows);
+  await query('analyze scheduled_action');
+  const mine = claimer({ limit: 100 });
+  await mine.claim();
+  const delays: number[] = [];
+  for (let click = 0; click < 12; click += 1) {
+    const [id] = await schedule(own.db, clicker);
+    await query(`update scheduled_action set lane = 0 where id = ${id}`);
+    const clickedAt = performance.now();
+    const isTaken = async () => (await mine.claim()).some((ticket) => ticket.id === id);
+    const goingOn = isTaken(); // the claim that was under way when the click came
+    mine.accounts.wake();
+    if (!(await goingOn)) while (!(await isTaken()) && performance.now() - clickedAt < 2_000);
+    delays.push(performance.now() - clickedAt);
+  }
+  const [fastest, , typical] = delays.sort((left, right) => left - right);
+  expect(typical, `the fastest took ${fastest} ms`).toBeLessThan(100); // of the faster ones, for machines that others load as well
+});
