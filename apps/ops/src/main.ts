@@ -1,5 +1,6 @@
 import { userInfo } from 'node:os';
 import { ConfigError, createLog, safeErrorText } from '@dueline/runtime';
+import { runAccount } from './account.ts';
 import { runActions } from './actions/run.ts';
 import { runAudit } from './audit.ts';
 import { runMigrate } from './migrate.ts';
@@ -10,6 +11,7 @@ const HELP = `usage: dueline <command>
   migrate            bring the database to this version's schema (DATABASE_URL)
   topology           declare exchanges, queues and policies (AMQP_URL, AMQP_MANAGEMENT_URL)
   topology --check   say what the broker lacks or has differently; exit 1 if anything
+  account            stop or resume an account or an organization; \`dueline account\` says how (DATABASE_URL)
   audit [--json]     check what must always be true of the data; exit 1 if anything is not (DATABASE_URL)
   actions …          see and change waiting work; 'actions --help' says how (DATABASE_URL)
 `;
@@ -40,11 +42,16 @@ function login(): string {
 
 async function actions(): Promise<void> {
   const printError = (line: string) => process.stderr.write(`${line}\n`);
-  process.exitCode = await runActions({ env, print, printError, login: login() }, process.argv.slice(3));
+  process.exitCode = await runActions({ env, print, printError, login: login() }, rest);
 }
 
+const [first, ...rest] = process.argv.slice(2);
 const words = process.argv.slice(2).join(' ');
-const command = process.argv[2] === 'actions' ? actions : COMMANDS[words];
+const WITH_ARGUMENTS: Readonly<Record<string, () => Promise<void>>> = {
+  actions,
+  account: () => runAccount(rest, { env, print, login: login() }),
+};
+const command = WITH_ARGUMENTS[first ?? ''] ?? COMMANDS[words];
 if (command === undefined) {
   process.stderr.write(words === '' || words === 'help' ? HELP : `unknown command: ${words}\n\n${HELP}`);
   process.exitCode = words === '' || words === 'help' ? 0 : 2;

@@ -1,6 +1,6 @@
 import { parseConfig } from '@dueline/runtime';
 import { batchSize } from '@dueline/scheduled-actions';
-import { claimLeaseSeconds, workerConfig } from '@dueline/worker-app';
+import { claimLeaseSeconds, directDatabaseUrl, listenForDue, waitGrace, workerConfig } from '@dueline/worker-app';
 import { z } from 'zod';
 
 const concurrency = (what: string) =>
@@ -13,6 +13,9 @@ const concurrency = (what: string) =>
     .describe(`Messages of ${what} handled at once; also the prefetch.`);
 
 export const configSchema = workerConfig.extend({
+  DATABASE_URL_DIRECT: directDatabaseUrl,
+  LISTEN_FOR_DUE: listenForDue,
+  WAIT_GRACE_SECONDS: waitGrace,
   EVENT_CONCURRENCY: concurrency('an event queue'),
   FIRE_CONCURRENCY: concurrency('scheduled_action_fire'),
   INLINE_PROFILE: z

@@ -3,6 +3,7 @@ import { inTransaction, type Tx } from '@dueline/db';
 import { failEvent, type OutboxEvent, takeEvents } from '@dueline/db/changes';
 import { discarded, type Handler } from '@dueline/mq';
 import { getLineUsers, lineUserKey } from '@dueline/recipients';
+import { wakeDue } from '@dueline/scheduled-actions';
 import { type LogEntry, liveRules, passGate, recordDecisions } from '@dueline/trigger-rules';
 import { carryOut } from './carry-out.ts';
 import type { DecideDeps } from './deps.ts';
@@ -43,6 +44,7 @@ async function decideEvents(
     if (events.length === 0) return { taken: 0, entries: [], deliveries: [] };
     await followPeople(tx, message.tenant, events);
     const met = awaited ? [...(await meetWaits(tx, events)), ...(await moveAnchors(tx, events))] : [];
+    if (met.some(({ decision }) => decision === 'unlocked' || decision === 'scheduled')) await wakeDue(tx);
     const { candidates, rejected } = await evaluateEvents(tx, message.tenant, events);
     const { firings, limited } = await applyLimits(tx, candidates);
     const carried = await carryOut(tx, message.tenant, firings);

@@ -83,8 +83,9 @@ create unique index scheduled_action_open_key on scheduled_action (line_oa_id, o
 drop index idx_scheduled_action_pending;
 -- reader: the claim, which takes a share of each account and lane, oldest due first
 create index idx_scheduled_action_pending on scheduled_action (lane, line_oa_id, execute_at, id) where status = 'pending';
--- reader: the look-ahead of the alarm
-create index idx_scheduled_action_due on scheduled_action (execute_at) where status = 'pending';
+-- reader: the look-ahead of the alarm. "gen >= 0" is always true, and said by its reader only: this index must not offer itself to the
+-- claim, which would read the due rows of everybody to find those of one account.
+create index idx_scheduled_action_due on scheduled_action (execute_at) where status = 'pending' and gen >= 0;
 -- reader: a date moved, and with it what hangs on it
 create index idx_scheduled_action_anchor on scheduled_action (line_oa_id, user_id, anchor_ref)
   where status in ('pending', 'processing') and anchor_ref is not null;
@@ -97,6 +98,30 @@ create trigger scheduled_action_branch_needs_fence before update on scheduled_ac
 create trigger scheduled_action_branch_is_set_once before update on scheduled_action for each row
   when (old.branch is not null and old.branch is distinct from new.branch and old.gen = new.gen)
   execute function refuse_change('a branch is set once; only a new gen waits again');
+
+-- Claimers LISTEN for rows that are due before they are sure to look: they look each second at what is due within two, so a row that
+-- is due in more than one and a half costs its writer no NOTIFY.
+-- SECURITY DEFINER, so that writers need no right on the gate.
+insert into notify_gate values ('scheduled_action_due', '-infinity');
+create function wake_scheduled_action_due() returns void language sql security definer set search_path = pg_catalog, public, pg_temp
+  as $$ select notify_gated('scheduled_action_due') $$;
+
+create function wake_for_inserted_actions() returns trigger language plpgsql security definer set search_path = pg_catalog, public, pg_temp as $$
+begin
+  if exists (select from after_rows where status = 'pending' and execute_at <= app_now() + interval '1.5 seconds') then
+    perform notify_gated('scheduled_action_due');
+  end if;
+  return null;
+end $$;
+create trigger scheduled_action_due_inserted after insert on scheduled_action
+  referencing new table as after_rows for each statement execute function wake_for_inserted_actions();
+
+-- How much later than the others a row of a crowd is let go: the same for a row each time, evenly spread over the smaller of
+-- `minutes` and a tenth of the window in which the crowd gathered.
+create function spread(user_id text, row_id bigint, minutes integer, gathered interval) returns interval language sql immutable parallel safe as $$
+  select least(make_interval(mins => minutes), gathered / 10)
+         * (((hashtextextended(user_id || ':' || row_id, 0) % 1000 + 1000) % 1000) / 1000.0)::double precision
+$$;
 
 -- What may end a wait early: any one of these facts about the person, and the branch that it leads to.
 create table action_wait (

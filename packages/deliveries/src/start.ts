@@ -47,7 +47,7 @@ type StartedRow = {
 
 /**
  * planned -> sending for the tenant's rows whose fence fits and that are due, with the attempt written ahead in the same
- * transaction; the others (decided by another, not due, account paused, too late) are left out. A clean row is not started
+ * transaction; the others (decided by another, not due, account paused or stopped, too late) are left out. A clean row is not started
  * after `deliver_until`; an ambiguous one is, until 23 hours after its first attempt, because repeating the key is the only
  * way to learn what became of it. A clean chunk starts only while its campaign is `sending`; the campaign is held meanwhile, so that
  * whoever stops it afterwards sees the chunk on its way.
@@ -74,6 +74,8 @@ export async function startDeliveries(
           join ${ticketRows(tickets)} on delivery.id = ticket.id and delivery.fence = ticket.fence
           left join campaigns on campaigns.id = delivery.campaign_id
           join line_oa as account on account.id = delivery.line_oa_id and account.status = 'active' and account.deleted_date is null
+           and account.stopped_at is null
+          join organization on organization.id = delivery.organization_id and organization.stopped_at is null
          cross join lateral (
            select count(*)::int as count,
                   coalesce(bool_or(retry_key = delivery.retry_key and ${isInDoubt}), false) as ambiguous,

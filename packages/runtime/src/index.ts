@@ -7,6 +7,7 @@ export { createDueAlarm, type DueAlarm, type DueAlarmOptions } from './due-alarm
 export { type EveryOptions, every, type Repeating } from './every.ts';
 export { type HealthCheck, type HealthServer, type HealthServerOptions, startHealthServer } from './health.ts';
 export { createLog, type Log, type LogOptions } from './log.ts';
+export { createLookAgain, type LookAgain } from './look-again.ts';
 export { createMetrics, type Metrics } from './metrics.ts';
 export { redactText } from './redact.ts';
 export { runService, type ServiceOptions } from './service.ts';

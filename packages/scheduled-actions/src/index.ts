@@ -1,6 +1,6 @@
 export { anchorRef, type MovedAnchor, type Recomputed, recomputeAnchored } from './anchor.ts';
 export { isAwaited } from './awaited.ts';
-export { type Claim, type ClaimProfile, claimBatch, releaseActions } from './claim.ts';
+export { type Claim, type ClaimedTicket, type ClaimProfile, claimBatch } from './claim.ts';
 export {
   type BranchedAction,
   type CancelReason,
@@ -11,7 +11,9 @@ export {
   requestOnBranch,
 } from './decide.ts';
 export { dueWithin } from './due.ts';
+export { createDueAccounts, type DueAccounts } from './due-accounts.ts';
 export { type ActionOutcome, failedDecision, finishActions } from './finish.ts';
+export { type SkippedAction, skipHeldUp, spreadHeldUp } from './held-up.ts';
 export { type HeldAction, holdActions } from './hold.ts';
 export { SCHEDULED_ACTION_INVARIANTS } from './invariants.ts';
 export { lookForFacts } from './last-look.ts';
@@ -30,6 +32,7 @@ export { type OperationPreview, type PreviewSample, previewOperation } from './o
 export { REFUSALS, type Refusal } from './operate/refusal.ts';
 export type { ActionView } from './operate/view.ts';
 export { recoverEarlierBoots, recoverStaleProcessing } from './reap.ts';
+export { releaseActions, releaseUntaken } from './release.ts';
 export { type ActionToSchedule, type Scheduled, scheduleAction, scheduleMany } from './schedule.ts';
 export {
   batchSize,
@@ -38,5 +41,7 @@ export {
   type ScheduledActionStatus,
   staleProcessingMinute,
   TRANSITIONS,
+  waitGraceSeconds,
 } from './state.ts';
 export { checkAndCompleteDelayWait, type Fact, type WaitMet } from './wait.ts';
+export { DUE_CHANNEL, wakeDue } from './wake.ts';

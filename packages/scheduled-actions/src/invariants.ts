@@ -12,10 +12,13 @@ export const SCHEDULED_ACTION_INVARIANTS: readonly Invariant[] = [
   },
   {
     id: 'I15.scheduled_action',
-    says: 'an action that is due is claimed soon',
+    says: 'an action that is due is claimed soon, unless its account is stopped',
     offending: ({ overdueSeconds }) => sql`
-      select format('scheduled_action %s: due since %s', id, execute_at) as what from scheduled_action
-       where status = 'pending' and execute_at < app_now() - make_interval(secs => ${overdueSeconds})`,
+      select format('scheduled_action %s: due since %s', action.id, execute_at) as what
+        from scheduled_action as action
+        join line_oa on line_oa.id = action.line_oa_id and line_oa.status = 'active' and line_oa.stopped_at is null
+        join organization on organization.id = action.organization_id and organization.stopped_at is null
+       where action.status = 'pending' and execute_at < app_now() - make_interval(secs => ${overdueSeconds})`,
   },
   {
     id: 'I29.done',

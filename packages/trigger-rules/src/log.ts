@@ -38,6 +38,7 @@ export const REASON_CODES = [
   'rule_deleted',
   'rule_invalid',
   'decision_failed',
+  'skipped_while_stopped',
 ] as const;
 export type ReasonCode = (typeof REASON_CODES)[number];
 

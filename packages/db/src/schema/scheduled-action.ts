@@ -62,7 +62,7 @@ export const scheduledAction = pgTable(
     index('idx_scheduled_action_pending')
       .on(table.lane, table.lineOaId, table.executeAt, table.id)
       .where(sql`status = 'pending'`),
-    index('idx_scheduled_action_due').on(table.executeAt).where(sql`status = 'pending'`),
+    index('idx_scheduled_action_due').on(table.executeAt).where(sql`status = 'pending' and gen >= 0`),
     index('idx_scheduled_action_anchor')
       .on(table.lineOaId, table.userId, table.anchorRef)
       .where(sql`status in ('pending', 'processing') and anchor_ref is not null`),

@@ -1,5 +1,6 @@
 import type { Tenant, Ticket } from '@dueline/contracts';
 import { column, errorCode, sql, type Tx, ticketRows } from '@dueline/db';
+import { wakeDue } from '../wake.ts';
 import { assignmentsOf, snapshot } from './change.ts';
 import type { ActionOperation } from './operation.ts';
 import { type Refusal, refusalUnderFence } from './refusal.ts';
@@ -49,6 +50,7 @@ export async function applyOperation(tx: Tx, application: Application): Promise<
   const tickets = application.tickets.toSorted((a, b) => (BigInt(a.id) < BigInt(b.id) ? -1 : 1));
   await lockActions(tx, tickets);
   const outcomes = await changeEach(tx, { ...application, tickets });
+  if (operation.kind !== 'cancel' && outcomes.some(({ result }) => result === 'changed')) await wakeDue(tx);
   return operation.kind === 'cancel' ? stopDeliveries(tx, application, outcomes) : outcomes;
 }
 
