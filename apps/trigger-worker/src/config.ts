@@ -1,4 +1,4 @@
-import { parseConfig } from '@dueline/runtime';
+import { parseConfig, testOnly } from '@dueline/runtime';
 import { batchSize } from '@dueline/scheduled-actions';
 import { claimLeaseSeconds, workerConfig } from '@dueline/worker-app';
 import { z } from 'zod';
@@ -21,6 +21,7 @@ export const configSchema = workerConfig.extend({
     .describe('Whether this process also claims due actions and decides them itself.'),
   INLINE_BATCH: z.coerce.number().int().min(1).max(batchSize).default(100).describe('Actions per inline claim.'),
   CLAIM_LEASE_SECONDS: claimLeaseSeconds,
+  CRASH_ON_USER: testOnly(z.string(), 'Whose rows kill the process that decides them: a LINE user id.'),
 });
 
 export type Config = z.output<typeof configSchema>;

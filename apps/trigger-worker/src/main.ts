@@ -1,10 +1,11 @@
 import { attributeChanged, scheduledActionFire } from '@dueline/contracts';
-import { configOrExit, createDueAlarm } from '@dueline/runtime';
+import { configOrExit, createDueAlarm, createPoison } from '@dueline/runtime';
 import { dueWithin, recoverEarlierBoots } from '@dueline/scheduled-actions';
 import { runWorker, tellWhenWritten } from '@dueline/worker-app';
 import { loadConfig } from './config.ts';
-import { type DecideDeps, handOverTo } from './deps.ts';
+import { afterEarlierBoots, type DecideDeps, handOverTo } from './deps.ts';
 import { fireScheduledActions } from './fire-scheduled-action.ts';
+import { createGate } from './gate.ts';
 import { handleTriggerEvents } from './handle-trigger-event.ts';
 import { processDueActions } from './process-due-actions.ts';
 
@@ -22,6 +23,11 @@ await runWorker('trigger-worker', config, async ({ db, broker, log, metrics, cla
     handOver: handOverTo({ db, log, broker: tellWhenWritten(broker, reach && (() => reach('hand_over.written'))) }),
     onDecided: (kind, decision) => decisions.inc({ kind, decision }),
     reach,
+    meet: createPoison({ userId: config.CRASH_ON_USER, log }),
+    claimedBy,
+    leaseSeconds: config.CLAIM_LEASE_SECONDS,
+    gate: createGate(),
+    ready: afterEarlierBoots({ db, log, claimedBy }),
   };
 
   const consumers = [
@@ -49,6 +55,7 @@ await runWorker('trigger-worker', config, async ({ db, broker, log, metrics, cla
     log,
     lookAhead: (withinMs) => dueWithin(db, withinMs),
     run: async () => {
+      await deps.ready(); // before what an earlier boot had claimed is taken back: its deaths come first
       if (rowsOfEarlierBoots) rowsOfEarlierBoots = (await recoverEarlierBoots(db, { claimedBy })) > 0;
       return processDue();
     },

@@ -1,4 +1,5 @@
 import { loadChannelIds } from '@dueline/accounts';
+import { type AttentionToOpen, openAttention } from '@dueline/attention';
 import type { TenantTicket } from '@dueline/contracts';
 import type { Tx } from '@dueline/db';
 import { type CreatedDelivery, createDeliveries } from '@dueline/deliveries';
@@ -18,14 +19,27 @@ import {
   type RuleState,
   recordDecisions,
 } from '@dueline/trigger-rules';
+import { givenUp, hinderedAtFirst, hinderedAtLast } from './hindrances.ts';
+import type { Take } from './in-hand.ts';
 import { traceDecision } from './trace.ts';
 
 export interface Settled {
   readonly entries: readonly LogEntry[];
   readonly deliveries: readonly CreatedDelivery[];
+  /** Rows that are still claimed, because they must be decided alone. */
+  readonly setAside: readonly TenantTicket[];
 }
 
-interface Verdict {
+export interface Settling {
+  /** Whether this is the one row that the process decides now; else rows that a process may have died of are set aside. */
+  readonly alone: boolean;
+  /** Says beside the transaction which rows are in hand; not given where a redelivered message will say it. */
+  readonly take?: Take;
+  readonly meet?: ((userId: string) => void) | undefined;
+}
+
+/** What the decision made of a row, and why. */
+export interface Verdict {
   readonly action: HeldAction;
   readonly outcome: ActionOutcome;
   readonly reasonCode: ReasonCode;
@@ -37,16 +51,10 @@ interface Verdict {
  * conditions as they are now, finishes each row, and writes history and deliveries for those that really moved. A ticket
  * whose row was decided, taken back or changed in the meantime leaves no trace.
  */
-export async function settleActions(tx: Tx, tickets: readonly TenantTicket[]): Promise<Settled> {
-  const held = await holdActions(tx, tickets);
-  if (held.length === 0) return { entries: [], deliveries: [] };
-  const users = await getLineUsers(tx, held);
-  const rules = await getRuleStates(
-    tx,
-    held.flatMap(({ triggerRuleId }) => triggerRuleId ?? []),
-  );
-  const verdicts = held.map((action) => decide(action, users.get(lineUserKey(action)), rules));
-
+export async function settleActions(tx: Tx, tickets: readonly TenantTicket[], settling: Settling): Promise<Settled> {
+  const { held, setAside } = await takeRows(tx, tickets, settling);
+  if (held.length === 0) return { entries: [], deliveries: [], setAside };
+  const verdicts = await decideAll(tx, held, settling);
   const moved = await finishActions(
     tx,
     verdicts.map(({ outcome }) => outcome),
@@ -59,23 +67,65 @@ export async function settleActions(tx: Tx, tickets: readonly TenantTicket[]): P
   const deliveryIds = new Map(deliveries.map((delivery) => [delivery.logicalId, delivery.id]));
   const entries = mine.map((verdict) => entryFor(verdict, deliveryIds.get(verdict.action.id)));
   await recordDecisions(tx, entries);
-  return { entries, deliveries };
+  const failed = mine.filter(({ outcome }) => outcome.to === 'failed');
+  await openAttention(
+    tx,
+    failed.map(({ action, reasonCode }) => failedItem(action, reasonCode)),
+  );
+  return { entries, deliveries, setAside };
+}
+
+/** The rows to decide now, and those to decide alone later. A row that alone is in the hand of another process is left to it. */
+async function takeRows(
+  tx: Tx,
+  tickets: readonly TenantTicket[],
+  { alone, take }: Settling,
+): Promise<{ held: HeldAction[]; setAside: HeldAction[] }> {
+  const others = (await take?.(tickets.map(({ id }) => id))) ?? new Map<string, boolean>();
+  const all = await holdActions(tx, tickets);
+  if (alone) return { held: all.filter(({ id }) => others.get(id) !== true), setAside: [] };
+  const held = all.filter((action) => !action.alone && !others.has(action.id));
+  return { held, setAside: all.filter((action) => !held.includes(action)) };
+}
+
+async function decideAll(tx: Tx, held: readonly HeldAction[], { meet }: Settling): Promise<Verdict[]> {
+  const hopeless = held.flatMap((action) => {
+    const failure = givenUp(action); // before anything of it is looked at: that may be what kills
+    return failure === undefined ? [] : [{ action, ...failure }];
+  });
+  const hopeful = held.filter((action) => !hopeless.some((verdict) => verdict.action === action));
+  if (hopeful.length === 0) return hopeless;
+  const users = await getLineUsers(tx, hopeful);
+  const rules = await getRuleStates(
+    tx,
+    hopeful.flatMap(({ triggerRuleId }) => triggerRuleId ?? []),
+  );
+  for (const { userId } of hopeful) meet?.(userId);
+  return [...hopeless, ...hopeful.map((action) => decide(action, users.get(lineUserKey(action)), rules))];
 }
 
 function decide(action: HeldAction, user: LineUser | undefined, rules: ReadonlyMap<string, RuleState>): Verdict {
+  const { id, fence } = action;
+  const rule = action.triggerRuleId === null ? 'none' : (rules.get(action.triggerRuleId) ?? 'deleted');
+  const atFirst = hinderedAtFirst(action, rule);
+  if (atFirst !== undefined) return { action, ...atFirst };
   const again =
     action.sourceConfig === null || user === undefined
       ? undefined
       : conditionsStillHold(action.sourceConfig, user.attributes);
   const reason = cancelReason({
-    rule: action.triggerRuleId === null ? 'none' : (rules.get(action.triggerRuleId) ?? 'deleted'),
+    rule: rule === 'held' ? 'disabled' : rule,
     isFollowing: user?.isFollowing,
     conditionsHold: again?.holds ?? true,
   });
-  const { id, fence } = action;
-  if (reason === undefined) return { action, outcome: { id, fence, to: 'done' }, reasonCode: 'due' };
-  const detail = reason === 'conditions_no_longer_hold' ? { leaves: again?.leaves } : undefined;
-  return { action, outcome: { id, fence, to: 'cancelled', reason }, reasonCode: reason, detail };
+  if (reason !== undefined) {
+    const detail = reason === 'conditions_no_longer_hold' ? { leaves: again?.leaves } : undefined;
+    return { action, outcome: { id, fence, to: 'cancelled', reason }, reasonCode: reason, detail };
+  }
+  const atLast = hinderedAtLast(action);
+  return atLast === undefined
+    ? { action, outcome: { id, fence, to: 'done' }, reasonCode: 'due' }
+    : { action, ...atLast };
 }
 
 async function createDeliveriesOf(tx: Tx, actions: readonly HeldAction[]): Promise<CreatedDelivery[]> {
@@ -104,16 +154,33 @@ async function createDeliveriesOf(tx: Tx, actions: readonly HeldAction[]): Promi
   );
 }
 
+const DECISION = {
+  done: 'fired',
+  cancelled: 'cancelled',
+  failed: 'failed',
+  pending: 'retried',
+  deferred: 'deferred',
+} as const satisfies Record<ActionOutcome['to'], LogEntry['decision']>;
+
 function entryFor({ action, outcome, reasonCode, detail }: Verdict, deliveryId: string | undefined): LogEntry {
+  const decision = DECISION[outcome.to];
+  return { ...entryBase(action), decision, reasonCode, detail, deliveryId: deliveryId ?? null };
+}
+
+/** The fields of a history row that come from the action. */
+export function entryBase(action: HeldAction) {
   const { organizationId, lineOaId, userId, triggerRuleId, ruleVersion, eventId, rootId } = action;
   return {
     ...{ organizationId, lineOaId, userId, triggerRuleId, ruleVersion, eventId, rootId },
     triggerOn: 'scheduled_action',
     action: action.request,
-    decision: outcome.to === 'done' ? 'fired' : 'cancelled',
-    reasonCode,
-    detail,
     scheduledActionId: action.id,
-    deliveryId: deliveryId ?? null,
   };
+}
+
+/** That an action failed for good, for a person to see. */
+export function failedItem(action: HeldAction, reasonCode: ReasonCode): AttentionToOpen {
+  const { organizationId, lineOaId, userId, retryCount, rescueCount } = action;
+  const detail = { retryCount, rescueCount };
+  return { organizationId, lineOaId, kind: 'action_failed', refId: action.id, userId, reasonCode, detail };
 }

@@ -19,3 +19,5 @@ export const batchSize = 500;
 export const maxRetries = 3;
 /** Minutes after which a claim without news is taken back: the lease. Source: the seeds' staleProcessingMinute. */
 export const staleProcessingMinute = 5;
+/** Processes that a row may kill while it is alone in their hand; with one more it fails. */
+export const MAX_RESCUES = 4;

@@ -2,8 +2,16 @@ import type { ActionRequest, Tenant } from '@dueline/contracts';
 import { column, sql, type Tx } from '@dueline/db';
 import { storableText } from '@dueline/kernel';
 
-/** What was decided. `fired`: handed to line-delivery; `scheduled`: waits; the others ended here. */
-export type Decision = 'fired' | 'scheduled' | 'not_matched' | 'suppressed' | 'cancelled' | 'retried' | 'failed';
+/** What was decided. `fired`: handed to line-delivery; `scheduled`: waits; `deferred`: waits longer; the others ended here. */
+export type Decision =
+  | 'fired'
+  | 'scheduled'
+  | 'not_matched'
+  | 'suppressed'
+  | 'cancelled'
+  | 'deferred'
+  | 'retried'
+  | 'failed';
 
 /** Why, from a closed list. */
 export const REASON_CODES = [
@@ -20,6 +28,10 @@ export const REASON_CODES = [
   'rule_deleted',
   'rule_invalid',
   'decision_failed',
+  'expired',
+  'quiet_hours',
+  'account_stopped',
+  'kills_its_process',
 ] as const;
 export type ReasonCode = (typeof REASON_CODES)[number];
 
@@ -48,6 +60,7 @@ const STATUS: Record<Decision, 'success' | 'skipped' | 'cancelled' | 'failed'> =
   not_matched: 'skipped',
   suppressed: 'skipped',
   cancelled: 'cancelled',
+  deferred: 'skipped',
   retried: 'failed',
   failed: 'failed',
 };

@@ -5,4 +5,13 @@ export {
   outboxLag,
   releaseEvents,
 } from './announce.ts';
-export { type AttributeChange, failEvent, type OutboxEvent, takeEvents } from './take.ts';
+export {
+  failEvent,
+  giveUpEvent,
+  type HeldEvent,
+  holdEvents,
+  MAX_EVENT_RESCUES,
+  recoverEventsInHand,
+  suspectEvents,
+} from './fail.ts';
+export { type AttributeChange, type OutboxEvent, takeEventAlone, takeEvents } from './take.ts';
