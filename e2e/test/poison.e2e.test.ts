@@ -38,7 +38,7 @@ beforeAll(async () => {
     appEnv: SETTINGS,
   });
   // What is decided matters here, not what LINE says of it.
-  await Promise.all((['line-delivery', 'campaign-dispatcher'] as const).map((name) => stack.apps.get(name)?.stop()));
+  for (const name of ['line-delivery', 'campaign-dispatcher'] as const) await stack.apps.get(name)?.stop();
   const { db } = stack.database;
   const organizationId = await createOrganization(db, { name: 'poison' });
   const account = { organizationId, ...CHANNEL, name: 'poison', timezone: 'Asia/Bangkok' };

@@ -7,7 +7,7 @@ import { createRule, type RuleDraft } from '@dueline/trigger-rules';
 import { afterEarlierBoots, type DecideDeps } from '../src/deps.ts';
 import { createGate } from '../src/gate.ts';
 
-const userId = (n: number): string => `U${n.toString(16).padStart(32, '0')}`;
+export const userId = (n: number): string => `U${n.toString(16).padStart(32, '0')}`;
 
 let channels = 0;
 
