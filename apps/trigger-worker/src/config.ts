@@ -13,6 +13,13 @@ const concurrency = (what: string) =>
     .describe(`Messages of ${what} handled at once; also the prefetch.`);
 
 export const configSchema = workerConfig.extend({
+  DATABASE_MAX_CONNECTIONS: z.coerce
+    .number()
+    .int()
+    .min(2) // what is in hand is said on a second connection
+    .max(200)
+    .default(10)
+    .describe('Connections of this process.'),
   EVENT_CONCURRENCY: concurrency('an event queue'),
   FIRE_CONCURRENCY: concurrency('scheduled_action_fire'),
   INLINE_PROFILE: z

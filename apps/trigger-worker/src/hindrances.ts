@@ -20,16 +20,20 @@ export function hinderedAtFirst(action: HeldAction, rule: RuleState | 'none'): H
   if (action.stopped) {
     return { outcome: { id, fence, to: 'deferred', until: 'claimable' }, reasonCode: 'account_stopped' };
   }
-  if (rule === 'held' && !action.overdue) {
-    return { outcome: { id, fence, to: 'deferred', until: 'lateness' }, reasonCode: 'rule_disabled' };
-  }
-  return undefined;
+  if (rule !== 'held') return undefined;
+  if (action.overdue) return expired(action);
+  return { outcome: { id, fence, to: 'deferred', until: 'lateness' }, reasonCode: 'rule_disabled' };
 }
+
+const expired = ({ id, fence }: HeldAction): Hindrance => ({
+  outcome: { id, fence, to: 'cancelled', reason: 'expired' },
+  reasonCode: 'expired',
+});
 
 /** What keeps an action that is to run from running now: it is too late for it, or its account has quiet hours. Pure. */
 export function hinderedAtLast(action: HeldAction): Hindrance | undefined {
   const { id, fence } = action;
-  if (action.overdue) return { outcome: { id, fence, to: 'cancelled', reason: 'expired' }, reasonCode: 'expired' };
+  if (action.overdue) return expired(action);
   if (action.quietUntil === null || action.request.actionType !== 'send_message') return undefined;
   switch (action.quietPolicy) {
     case 'ignore':

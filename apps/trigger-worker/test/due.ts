@@ -38,7 +38,9 @@ export const fire = (
   tickets: readonly TenantTicket[],
   { deliveryCount = 0 }: { deliveryCount?: number } = {},
 ) => {
-  const [{ organizationId = '', lineOaId = '' } = {}] = tickets;
+  const [first] = tickets;
+  if (first === undefined) throw new Error('a message has tickets');
+  const { organizationId, lineOaId } = first;
   return fireScheduledActions(deps)(
     { ...message({ organizationId, lineOaId }, { tickets: [...tickets] }), deliveryCount },
     context,

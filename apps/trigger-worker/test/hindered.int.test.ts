@@ -155,6 +155,17 @@ test('[T7] a rule that holds: its actions wait while it is disabled, are looked 
   expect(await decisions(own.db)).toEqual({ 'deferred: rule_disabled': 9, 'fired: due': 1 });
 });
 
+test('[T6] an action that its disabled rule held until its max_lateness was over is cancelled as expired', async () => {
+  const ruleId = await rule('hold');
+  await dueActions(own.db, tenant, { count: 1, triggerRuleId: ruleId, ruleVersion: 1 });
+  await own.db.$client.query('update scheduled_action set max_lateness_seconds = 3600');
+  await setRuleEnabled(own.db, tenant, { ruleId, enabled: false });
+  await PROFILES.queue();
+  await moveProductTime(own.db, 3_601);
+  await PROFILES.queue();
+  expect(await decisions(own.db)).toEqual({ 'deferred: rule_disabled': 1, 'cancelled: expired': 1 });
+});
+
 test('[T6] a rule that does not hold: its actions are cancelled when they come due while it is disabled, and live through a short toggle', async () => {
   const ruleId = await rule('cancel');
   await dueActions(own.db, tenant, { count: 1, triggerRuleId: ruleId, ruleVersion: 1 });
