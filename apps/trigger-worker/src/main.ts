@@ -29,6 +29,10 @@ await runWorker('trigger-worker', config, async ({ db, broker, log, metrics, cla
     gate: createGate(),
     ready: afterEarlierBoots({ db, log, claimedBy }),
   };
+  // At once, not with the first work: another replica may wait for what this name had in hand.
+  void deps
+    .ready()
+    .catch((err) => log.warn({ err }, 'what an earlier boot died with is written down with the first work'));
 
   const consumers = [
     broker.consume(attributeChanged, handleTriggerEvents(deps, 'attribute_changed'), {
