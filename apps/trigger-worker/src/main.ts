@@ -1,17 +1,18 @@
 import { EVENT_TOPICS, QUEUE_OF_TOPIC, scheduledActionFire, scheduledActionFireNow } from '@dueline/contracts';
-import { configOrExit } from '@dueline/runtime';
+import { configOrExit, createPoison } from '@dueline/runtime';
 import { createDueAccounts, DUE_CHANNEL, dueWithin, recoverEarlierBoots } from '@dueline/scheduled-actions';
 import { runWorker, startClaiming, tellWhenWritten, type Worker } from '@dueline/worker-app';
 import { loadConfig } from './config.ts';
-import { type DecideDeps, handOverTo } from './deps.ts';
+import { afterEarlierBoots, type DecideDeps, handOverTo } from './deps.ts';
 import { fireScheduledActions } from './fire-scheduled-action.ts';
+import { createGate } from './gate.ts';
 import { handleTriggerEvents } from './handle-trigger-event.ts';
 import { processDueActions } from './process-due-actions.ts';
 
 const config = configOrExit(loadConfig, process.env);
 
 await runWorker('trigger-worker', config, async (worker) => {
-  const { db, broker, log, metrics, onStop, reach } = worker;
+  const { db, broker, log, metrics, claimedBy, onStop, reach } = worker;
   const decisions = metrics.counter({
     name: 'dueline_decisions_total',
     help: 'Decisions taken, by what was looked at and what was decided.',
@@ -23,7 +24,16 @@ await runWorker('trigger-worker', config, async (worker) => {
     handOver: handOverTo({ db, log, broker: tellWhenWritten(broker, reach && (() => reach('hand_over.written'))) }),
     onDecided: (kind, decision) => decisions.inc({ kind, decision }),
     reach,
+    meet: createPoison({ userId: config.CRASH_ON_USER, log }),
+    claimedBy,
+    leaseSeconds: config.CLAIM_LEASE_SECONDS,
+    gate: createGate(),
+    ready: afterEarlierBoots({ db, log, claimedBy }),
   };
+  // At once, not with the first work: another replica may wait for what this name had in hand.
+  void deps
+    .ready()
+    .catch((err) => log.warn({ err }, 'what an earlier boot died with is written down with the first work'));
 
   const consumers = [
     ...EVENT_TOPICS.map((topic) =>
@@ -59,6 +69,7 @@ function startProcessing(worker: Worker, deps: DecideDeps): void {
     name: 'process due actions',
     lookAhead: (withinMs) => dueWithin(db, withinMs, list),
     run: async () => {
+      await deps.ready(); // before what an earlier boot had claimed is taken back: its deaths come first
       if (rowsOfEarlierBoots) rowsOfEarlierBoots = (await recoverEarlierBoots(db, { claimedBy })) > 0;
       return processDue();
     },

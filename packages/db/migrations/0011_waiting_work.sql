@@ -196,13 +196,59 @@ create table action_operation_step (
     references action_operation (organization_id, line_oa_id, id) on delete cascade
 );
 
--- The rows that a process is deciding in one transaction with their claim, committed beside it: what is left of a process that
--- died says which rows it died with. One row per process.
+-- The rows that a process is deciding, where its death would not show otherwise: committed beside the transaction that decides
+-- them, which deletes the row again. What is left of a process that died says what it died with. One row per process.
 create table batch_in_hand (
   claimed_by text primary key,
-  action_ids bigint[] not null,
+  kind text not null constraint batch_in_hand_kind_known check (kind in ('action', 'event')),
+  ids bigint[] not null,
   lease_until timestamptz not null
 );
+
+-- alone: it was in hand when a process died, and from now on it is decided alone. rescue_count: how many processes died that had
+-- it alone in hand, which is evidence that it kills them; more than four, and it is given up.
+alter table scheduled_action add column alone boolean not null default false;
+alter table event_outbox
+  add column alone boolean not null default false,
+  add column rescue_count smallint not null default 0;
+
+-- What becomes of waiting actions whose rule is disabled when they come due: cancelled, or held until it is enabled.
+alter table trigger_rule add column when_disabled text not null default 'cancel'
+  constraint trigger_rule_when_disabled_known check (when_disabled in ('cancel', 'hold'));
+-- reader: the sweep of what a deleted rule left
+create index idx_scheduled_action_rule on scheduled_action (trigger_rule_id, id) where status = 'pending' and trigger_rule_id is not null;
+
+-- When the quiet hours end that `at` lies in, by the clocks of `zone`; null when it lies in none. From 22:00 to 07:00 is over
+-- midnight. Where clocks change, the first instant at which local time is out of quiet hours; an end that the change skips
+-- is the instant after the gap.
+create function quiet_until(at timestamptz, zone text, quiet_from text, quiet_to text) returns timestamptz
+language plpgsql stable parallel safe as $$
+declare
+  local_now timestamp := at at time zone zone;
+  starts time := quiet_from::time;
+  ends time := quiet_to::time;
+  local_end timestamp;
+  unchanged timestamptz;
+begin
+  if quiet_from is null then return null; end if;
+  if starts < ends then
+    if local_now::time < starts or local_now::time >= ends then return null; end if;
+    local_end := local_now::date + ends;
+  else
+    if local_now::time < starts and local_now::time >= ends then return null; end if;
+    local_end := local_now::date + ends + case when local_now::time >= starts then interval '1 day' else interval '0' end;
+  end if;
+  unchanged := at + (local_end - local_now);
+  return case when unchanged at time zone zone = local_end then unchanged else local_end at time zone zone end;
+end $$;
+
+-- When a message that `at` finds in the quiet hours of its account may go, with its place in the spread; null: at once.
+create function after_quiet_hours(at timestamptz, account line_oa, user_id text, row_id bigint) returns timestamptz
+language sql stable parallel safe as $$
+  select quiet_until(at, account.timezone, account.quiet_from, account.quiet_to)
+       + spread(user_id, row_id, account.spread_minutes, mod(
+           (extract(epoch from account.quiet_from::time - account.quiet_to::time) + 86400)::int, 86400) * interval '1 second')
+$$;
 
 -- What needs a person: work that ended otherwise than it should, and that nothing will repair by itself.
 create table attention_item (

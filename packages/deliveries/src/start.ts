@@ -50,7 +50,8 @@ type StartedRow = {
  * transaction; the others (decided by another, not due, account paused or stopped, too late) are left out. A clean row is not started
  * after `deliver_until`; an ambiguous one is, until 23 hours after its first attempt, because repeating the key is the only
  * way to learn what became of it. A clean chunk starts only while its campaign is `sending`; the campaign is held meanwhile, so that
- * whoever stops it afterwards sees the chunk on its way.
+ * whoever stops it afterwards sees the chunk on its way. What is not of a campaign waits, while it is clean, for the end of its
+ * account's quiet hours.
  *
  * One statement, so it is whole or nothing without a transaction around it.
  *
@@ -88,6 +89,8 @@ export async function startDeliveries(
            and (delivery.campaign_id is null or campaigns.id is not null or attempts.ambiguous)
            and not attempts.unsettled
            and (attempts.ambiguous or delivery.deliver_until > app_now())
+           and (attempts.ambiguous or delivery.campaign_id is not null or account.quiet_from is null or account.quiet_policy = 'ignore'
+                or quiet_until(app_now(), account.timezone, account.quiet_from, account.quiet_to) is null)
            and (delivery.first_attempt_at is null
                 or app_now() < delivery.first_attempt_at + make_interval(hours => ${RETRY_KEY_HOURS}))
          order by delivery.id

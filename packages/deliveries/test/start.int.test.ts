@@ -69,6 +69,22 @@ test('what is started is the exact body that was stored, with its key, and its a
   ]);
 });
 
+test('nothing starts in the quiet hours of its account, but what LINE may have already, or where they are ignored', async () => {
+  const [doubted, quiet, later] = [await plan(own.db, tenant), await plan(own.db, tenant), await plan(own.db, tenant)];
+  await settle(own.db, await mustStart(own.db, tenant, doubted.id), { outcome: 'ambiguous' });
+  await letWaitsPass(own.db);
+  const local = (hours: number) => `to_char((app_now() + interval '${hours} hours') at time zone timezone, 'HH24:MI')`;
+  await query(`update line_oa set quiet_from = ${local(-1)}, quiet_to = ${local(1)}`);
+  expect(await startNow(own.db, tenant, quiet.id)).toBeUndefined();
+  expect((await startNow(own.db, tenant, doubted.id))?.verdict).toBe('ambiguous');
+  await query(`update line_oa set quiet_policy = 'ignore'`);
+  expect(await startNow(own.db, tenant, quiet.id)).toBeDefined();
+  await query(`update line_oa set quiet_policy = 'shift'`);
+  expect(await startNow(own.db, tenant, later.id)).toBeUndefined();
+  await moveProductTime(own.db, HOUR);
+  expect(await startNow(own.db, tenant, later.id)).toBeDefined();
+});
+
 test('of many starters at once one gets the delivery', async () => {
   const tickets = [await plan(own.db, tenant), await plan(own.db, tenant)];
   const started = await Promise.all(

@@ -1,6 +1,7 @@
 export { anchorRef, type MovedAnchor, type Recomputed, recomputeAnchored } from './anchor.ts';
 export { isAwaited } from './awaited.ts';
 export { type Claim, type ClaimedTicket, type ClaimProfile, claimBatch } from './claim.ts';
+export { type Recovered, recoverActionsInHand, suspectActions } from './crashes.ts';
 export {
   type BranchedAction,
   type CancelReason,
@@ -12,7 +13,7 @@ export {
 } from './decide.ts';
 export { dueWithin } from './due.ts';
 export { createDueAccounts, type DueAccounts } from './due-accounts.ts';
-export { type ActionOutcome, failedDecision, finishActions } from './finish.ts';
+export { type ActionOutcome, failedDecision, finishActions, type Until } from './finish.ts';
 export { type SkippedAction, skipHeldUp, spreadHeldUp } from './held-up.ts';
 export { type HeldAction, holdActions } from './hold.ts';
 export { SCHEDULED_ACTION_INVARIANTS } from './invariants.ts';
@@ -36,6 +37,7 @@ export { releaseActions, releaseUntaken } from './release.ts';
 export { type ActionToSchedule, type Scheduled, scheduleAction, scheduleMany } from './schedule.ts';
 export {
   batchSize,
+  MAX_RESCUES,
   maxRetries,
   SCHEDULED_ACTION_STATUSES,
   type ScheduledActionStatus,
@@ -43,5 +45,6 @@ export {
   TRANSITIONS,
   waitGraceSeconds,
 } from './state.ts';
+export { cancelOfDeletedRules, type SweptAction } from './sweep.ts';
 export { checkAndCompleteDelayWait, type Fact, type WaitMet } from './wait.ts';
 export { DUE_CHANNEL, wakeDue } from './wake.ts';

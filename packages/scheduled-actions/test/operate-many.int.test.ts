@@ -7,6 +7,7 @@ import {
   type CancelDeliveries,
   confirmOperation,
   finishActions,
+  holdActions,
   listActions,
   previewOperation,
   showAction,
@@ -154,8 +155,13 @@ test('[T12] of many that are cancelled while three workers decide them, each is 
     for (;;) {
       const tickets = await claim(own.db, { claimedBy: `cron-${n}:boot`, limit: 20 });
       if (tickets.length === 0) return;
-      const outcomes = tickets.map(({ id, fence }) => ({ id, fence, to: 'done' as const }));
-      const moved = await inTransaction(own.db, (tx) => finishActions(tx, outcomes));
+      const moved = await inTransaction(own.db, async (tx) => {
+        const held = await holdActions(tx, tickets);
+        return finishActions(
+          tx,
+          held.map(({ id, fence }) => ({ id, fence, to: 'done' as const })),
+        );
+      });
       decided += moved.size;
     }
   };

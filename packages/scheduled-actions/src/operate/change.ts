@@ -35,8 +35,8 @@ const STILL_PENDING = sql`
 
 /** A row that ended runs anew, as if for the first time. */
 const ANEW = sql`
-  status = 'pending', gen = action.gen + 1, branch = null, attempt = 0, retry_count = 0, rescue_count = 0, last_error = null,
-  cancel_reason = null, executed_at = null`;
+  status = 'pending', gen = action.gen + 1, branch = null, attempt = 0, retry_count = 0, rescue_count = 0, alone = false,
+  last_error = null, cancel_reason = null, executed_at = null`;
 
 /** Only the messages: whatever else the action is made of stays. */
 const withMessages = ({ messages }: { messages?: readonly TextMessage[] | undefined }): SQL =>
