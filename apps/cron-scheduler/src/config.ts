@@ -1,9 +1,19 @@
 import { parseConfig, seconds, variable } from '@dueline/runtime';
 import { batchSize } from '@dueline/scheduled-actions';
-import { claimLeaseSeconds, reapIntervalSeconds, workerConfig } from '@dueline/worker-app';
+import {
+  claimLeaseSeconds,
+  directDatabaseUrl,
+  listenForDue,
+  reapIntervalSeconds,
+  waitGrace,
+  workerConfig,
+} from '@dueline/worker-app';
 import { z } from 'zod';
 
 export const configSchema = workerConfig.extend({
+  DATABASE_URL_DIRECT: directDatabaseUrl,
+  LISTEN_FOR_DUE: listenForDue,
+  WAIT_GRACE_SECONDS: waitGrace,
   QUEUE_PROFILE: z
     .stringbool()
     .default(true)
@@ -26,6 +36,16 @@ export const configSchema = workerConfig.extend({
     ),
   CLAIM_BATCH: z.coerce.number().int().min(1).max(batchSize).default(batchSize).describe('Actions per claim.'),
   CLAIM_LEASE_SECONDS: claimLeaseSeconds,
+  RELEASE_CHECK_SECONDS: seconds({
+    default: 5,
+    productionMinimum: 1,
+    description: 'Seconds between two looks for tickets that are gone; nothing in the queue at two of them says so.',
+  }),
+  RELEASE_AFTER_SECONDS: seconds({
+    default: 30,
+    productionMinimum: 10,
+    description: 'Seconds after its claim that an action whose ticket is gone is given back.',
+  }),
   REAP_INTERVAL_SECONDS: reapIntervalSeconds,
   REDIS_URL: z
     .url({ protocol: /^rediss?$/ })

@@ -1,11 +1,18 @@
 import { makePartitions } from '@dueline/db';
-import { configOrExit, createDueAlarm, every } from '@dueline/runtime';
-import { dueWithin, lookForFacts, recoverEarlierBoots } from '@dueline/scheduled-actions';
-import { runWorker, tellWhenWritten, type Worker } from '@dueline/worker-app';
+import { configOrExit, every } from '@dueline/runtime';
+import {
+  createDueAccounts,
+  DUE_CHANNEL,
+  dueWithin,
+  lookForFacts,
+  recoverEarlierBoots,
+} from '@dueline/scheduled-actions';
+import { runWorker, startClaiming, tellWhenWritten, type Worker } from '@dueline/worker-app';
 import { announceDueActions } from './announce-due-actions.ts';
 import { announceDueDeliveries } from './announce-due-deliveries.ts';
 import { loadConfig } from './config.ts';
 import { recoverRows } from './recover.ts';
+import { releaseLostTickets } from './release-untaken.ts';
 import { tickCampaigns } from './tick-campaigns.ts';
 import { createTickKey } from './tick-key.ts';
 
@@ -19,7 +26,10 @@ const config = configOrExit(loadConfig, process.env);
 await runWorker('cron-scheduler', config, async (worker) => {
   startSweeps(worker);
   startTicking(worker);
-  if (config.QUEUE_PROFILE) startAnnouncing(worker);
+  if (config.QUEUE_PROFILE) {
+    startAnnouncing(worker);
+    startReleasing(worker);
+  }
 });
 
 /** What is done at intervals: rows of dead workers, deliveries without a ticket, partitions. */
@@ -92,12 +102,14 @@ function startTicking({ db, broker, log, metrics, onStop, reach }: Worker): void
 }
 
 /** The queue profile: claims what is due, at the millisecond, and announces it. */
-function startAnnouncing({ db, broker, log, metrics, claimedBy, onStop, reach }: Worker): void {
+function startAnnouncing(worker: Worker): void {
+  const { db, broker, metrics, claimedBy, reach } = worker;
   const claimed = metrics.counter({
     name: 'dueline_actions_claimed_total',
     help: 'Due actions claimed for the queue.',
   });
   const overdueMs = config.INLINE_HEAD_START_MS;
+  const list = { accounts: createDueAccounts(), graceSeconds: config.WAIT_GRACE_SECONDS };
   const announce = announceDueActions({
     db,
     broker: tellWhenWritten(broker, reach && (() => reach('announce_action.written'))),
@@ -109,18 +121,45 @@ function startAnnouncing({ db, broker, log, metrics, claimedBy, onStop, reach }:
       leaseSeconds: config.CLAIM_LEASE_SECONDS,
       maxProcessing: config.QUEUE_AHEAD,
       overdueMs,
+      ...list,
     },
     onClaimed: (count) => claimed.inc(count),
   });
   let rowsOfEarlierBoots = true;
-  const alarm = createDueAlarm({
+  startClaiming(worker, {
     name: 'announce due actions',
-    log,
-    lookAhead: async (withinMs) => (await dueWithin(db, withinMs)).map((waitMs) => waitMs + overdueMs),
+    lookAhead: async (withinMs) => (await dueWithin(db, withinMs, list)).map((waitMs) => waitMs + overdueMs),
     run: async () => {
       if (rowsOfEarlierBoots) rowsOfEarlierBoots = (await recoverEarlierBoots(db, { claimedBy })) > 0;
       return announce();
     },
+    listen: config.LISTEN_FOR_DUE
+      ? { url: config.DATABASE_URL_DIRECT ?? config.DATABASE_URL, channel: DUE_CHANNEL }
+      : undefined,
+    onWake: list.accounts.wake,
   });
-  onStop('due actions', () => alarm.stop());
+}
+
+/** Gives rows back whose tickets are gone, long before their lease is over. */
+function startReleasing({ db, broker, log, metrics, onStop }: Worker): void {
+  const released = metrics.counter({
+    name: 'dueline_actions_released_total',
+    help: 'Claimed actions given back because their tickets were gone, by how that was known.',
+    labels: ['why'],
+  });
+  const releasing = every({
+    name: 'release lost tickets',
+    log,
+    intervalMs: config.RELEASE_CHECK_SECONDS * 1_000,
+    run: releaseLostTickets({
+      db,
+      broker,
+      olderThanSeconds: config.RELEASE_AFTER_SECONDS,
+      onReleased: (why, count) => {
+        released.inc({ why }, count);
+        log.warn({ why, count }, 'tickets were gone; their actions are pending again');
+      },
+    }),
+  });
+  onStop('release lost tickets', () => releasing.stop());
 }

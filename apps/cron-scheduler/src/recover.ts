@@ -1,8 +1,11 @@
-import type { Db } from '@dueline/db';
+import { type Db, inTransaction } from '@dueline/db';
+import { recoverEventsInHand } from '@dueline/db/changes';
 import { closeOverdueDeliveries, reapDeliveries } from '@dueline/deliveries';
-import { recoverStaleProcessing } from '@dueline/scheduled-actions';
+import { cancelOfDeletedRules, recoverActionsInHand, recoverStaleProcessing } from '@dueline/scheduled-actions';
+import { recordDecisions } from '@dueline/trigger-rules';
 
-export type Recovered = (what: 'scheduled_action' | 'delivery' | 'overdue_delivery', count: number) => void;
+type RecoveredWhat = 'scheduled_action' | 'delivery' | 'overdue_delivery' | 'deadly_row' | 'of_deleted_rule';
+export type Recovered = (what: RecoveredWhat, count: number) => void;
 
 /** Calls `step` until it takes fewer than a full batch, and reports the sum when it is not zero. */
 async function untilDone(step: () => Promise<number>, report: (count: number) => void): Promise<void> {
@@ -11,10 +14,40 @@ async function untilDone(step: () => Promise<number>, report: (count: number) =>
   if (sum > 0) report(sum);
 }
 
-/** Takes back rows whose worker died, and closes deliveries that nobody may send any more. */
+/** Writes down what silent processes died with: how many rows were alone in the hand of one. */
+async function countDeaths(db: Db): Promise<number> {
+  const dead = { leaseOver: true } as const;
+  const { deaths } = await recoverActionsInHand(db, dead);
+  return deaths + (await recoverEventsInHand(db, dead));
+}
+
+/** Cancels up to 500 actions that wait for a deleted rule, with their history. */
+const sweepDeletedRules = (db: Db): Promise<number> =>
+  inTransaction(db, async (tx) => {
+    const swept = await cancelOfDeletedRules(tx);
+    await recordDecisions(
+      tx,
+      swept.map(({ id, request, ...action }) => ({
+        ...action,
+        triggerOn: 'scheduled_action',
+        action: request,
+        decision: 'cancelled',
+        reasonCode: 'rule_deleted',
+        scheduledActionId: id,
+      })),
+    );
+    return swept.length;
+  });
+
+/**
+ * Takes back rows whose worker died, writes down what it died with before that, closes deliveries that nobody may send any more, and
+ * cancels what a deleted rule left.
+ */
 export const recoverRows =
   ({ db, onRecovered }: { db: Db; onRecovered: Recovered }) =>
   async (): Promise<void> => {
+    const deaths = await countDeaths(db);
+    if (deaths > 0) onRecovered('deadly_row', deaths);
     await untilDone(
       () => recoverStaleProcessing(db),
       (count) => onRecovered('scheduled_action', count),
@@ -26,5 +59,9 @@ export const recoverRows =
     await untilDone(
       () => closeOverdueDeliveries(db),
       (count) => onRecovered('overdue_delivery', count),
+    );
+    await untilDone(
+      () => sweepDeletedRules(db),
+      (count) => onRecovered('of_deleted_rule', count),
     );
   };

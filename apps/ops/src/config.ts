@@ -38,6 +38,16 @@ export const auditSchema = z.object({
     .describe('Days of ended rows that are looked at.'),
 });
 
+export const actionsSchema = z.object({
+  DATABASE_URL: databaseUrl.describe('PostgreSQL, with the rights of the owner of the schema.'),
+});
+
+export const accountSchema = z.object({
+  DATABASE_URL: databaseUrl.describe('PostgreSQL, with the right to write.'),
+});
+
 export const loadMigrateConfig = (env: NodeJS.ProcessEnv) => parseConfig(migrateSchema, env);
 export const loadTopologyConfig = (env: NodeJS.ProcessEnv) => parseConfig(topologySchema, env);
 export const loadAuditConfig = (env: NodeJS.ProcessEnv) => parseConfig(auditSchema, env);
+export const loadActionsConfig = (env: NodeJS.ProcessEnv) => parseConfig(actionsSchema, env);
+export const loadAccountConfig = (env: NodeJS.ProcessEnv) => parseConfig(accountSchema, env);

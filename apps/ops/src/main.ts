@@ -1,4 +1,7 @@
+import { userInfo } from 'node:os';
 import { ConfigError, createLog, safeErrorText } from '@dueline/runtime';
+import { runAccount } from './account.ts';
+import { runActions } from './actions/run.ts';
 import { runAudit } from './audit.ts';
 import { runMigrate } from './migrate.ts';
 import { applyTopology, checkTopology } from './topology.ts';
@@ -8,7 +11,9 @@ const HELP = `usage: dueline <command>
   migrate            bring the database to this version's schema (DATABASE_URL)
   topology           declare exchanges, queues and policies (AMQP_URL, AMQP_MANAGEMENT_URL)
   topology --check   say what the broker lacks or has differently; exit 1 if anything
+  account            stop or resume an account or an organization; \`dueline account\` says how (DATABASE_URL)
   audit [--json]     check what must always be true of the data; exit 1 if anything is not (DATABASE_URL)
+  actions …          see and change waiting work; 'actions --help' says how (DATABASE_URL)
 `;
 
 const print = (line: string): void => {
@@ -25,8 +30,28 @@ const COMMANDS: Readonly<Record<string, () => Promise<void>>> = {
   'topology --check': () => checkTopology({ env, print, log }),
 };
 
+/** The login name, for the audit trail; a container may have none. */
+function login(): string {
+  try {
+    return userInfo().username;
+  } catch (error) {
+    log.debug({ err: error }, 'nobody is logged in');
+    return 'cli';
+  }
+}
+
+async function actions(): Promise<void> {
+  const printError = (line: string) => process.stderr.write(`${line}\n`);
+  process.exitCode = await runActions({ env, print, printError, login: login() }, rest);
+}
+
+const [first, ...rest] = process.argv.slice(2);
 const words = process.argv.slice(2).join(' ');
-const command = COMMANDS[words];
+const WITH_ARGUMENTS: Readonly<Record<string, () => Promise<void>>> = {
+  actions,
+  account: () => runAccount(rest, { env, print, login: login() }),
+};
+const command = WITH_ARGUMENTS[first ?? ''] ?? COMMANDS[words];
 if (command === undefined) {
   process.stderr.write(words === '' || words === 'help' ? HELP : `unknown command: ${words}\n\n${HELP}`);
   process.exitCode = words === '' || words === 'help' ? 0 : 2;

@@ -22,6 +22,11 @@ const HOUR_AGO = `app_now() - interval '1 hour'`;
 const PLANTS: readonly (readonly [id: string, fault: string, sql: string])[] = [
   ...CAMPAIGN_PLANTS,
   ['I14.event_outbox', 'nobody decides it', event('status, lease_until', `'published', ${HOUR_AGO}`)],
+  [
+    'I14.batch_in_hand',
+    'nobody looks at it',
+    `insert into batch_in_hand (claimed_by, kind, ids, lease_until) values ('w:1', 'action', '{1}', ${HOUR_AGO})`,
+  ],
   ['I15.event_outbox', 'nobody announces it', event('recorded_at', HOUR_AGO)],
   ['I17.event_outbox', 'it was given up', event('status', `'dead'`)],
   ['I26', 'a column without zone', 'create table planted (at timestamp)'],

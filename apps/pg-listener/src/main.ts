@@ -1,23 +1,17 @@
-import { listen } from '@dueline/db';
 import { outboxLag } from '@dueline/db/changes';
-import { configOrExit, createDueAlarm } from '@dueline/runtime';
-import { runWorker, tellWhenWritten } from '@dueline/worker-app';
+import { configOrExit, createDueAlarm, createLookAgain } from '@dueline/runtime';
+import { runWorker, tellWhenWritten, wakeOnNotify } from '@dueline/worker-app';
 import { announceOutboxEvents } from './announce-events.ts';
 import { loadConfig } from './config.ts';
-import { createLookAgain } from './look-again.ts';
 
 const config = configOrExit(loadConfig, process.env);
 
-await runWorker('pg-listener', config, async ({ db, broker, log, metrics, onStop, reach }) => {
+await runWorker('pg-listener', config, async (worker) => {
+  const { db, broker, log, metrics, onStop, reach } = worker;
   const published = metrics.counter({
     name: 'dueline_outbox_published_total',
     help: 'Events announced.',
     labels: ['topic'],
-  });
-  const wakeups = metrics.counter({
-    name: 'dueline_outbox_wakeups_total',
-    help: 'What woke the listener.',
-    labels: ['source'],
   });
   metrics.gauge({
     name: 'dueline_outbox_oldest_seconds',
@@ -50,19 +44,9 @@ await runWorker('pg-listener', config, async ({ db, broker, log, metrics, onStop
   });
   onStop('announcements', () => alarm.stop());
 
-  const listener = listen({
+  wakeOnNotify(worker, {
     url: config.DATABASE_URL_DIRECT ?? config.DATABASE_URL,
     channel: 'event_outbox',
-    onWake: (source) => {
-      wakeups.inc({ source });
-      alarm.wake();
-    },
-    onLost: (error) => log.warn({ err: error }, 'LISTEN was lost; polling until it is back'),
-  });
-  onStop('listener', () => listener.close());
-  metrics.gauge({
-    name: 'dueline_listener_connected',
-    help: '1 while LISTEN stands; without it events are found by polling.',
-    collect: (gauge) => gauge.set(listener.connected() ? 1 : 0),
+    onWake: () => alarm.wake(),
   });
 });

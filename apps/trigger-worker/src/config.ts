@@ -1,6 +1,6 @@
-import { parseConfig } from '@dueline/runtime';
+import { parseConfig, testOnly } from '@dueline/runtime';
 import { batchSize } from '@dueline/scheduled-actions';
-import { claimLeaseSeconds, workerConfig } from '@dueline/worker-app';
+import { claimLeaseSeconds, directDatabaseUrl, listenForDue, waitGrace, workerConfig } from '@dueline/worker-app';
 import { z } from 'zod';
 
 const concurrency = (what: string) =>
@@ -13,6 +13,16 @@ const concurrency = (what: string) =>
     .describe(`Messages of ${what} handled at once; also the prefetch.`);
 
 export const configSchema = workerConfig.extend({
+  DATABASE_URL_DIRECT: directDatabaseUrl,
+  LISTEN_FOR_DUE: listenForDue,
+  WAIT_GRACE_SECONDS: waitGrace,
+  DATABASE_MAX_CONNECTIONS: z.coerce
+    .number()
+    .int()
+    .min(2) // what is in hand is said on a second connection
+    .max(200)
+    .default(10)
+    .describe('Connections of this process.'),
   EVENT_CONCURRENCY: concurrency('an event queue'),
   FIRE_CONCURRENCY: concurrency('scheduled_action_fire'),
   INLINE_PROFILE: z
@@ -21,6 +31,7 @@ export const configSchema = workerConfig.extend({
     .describe('Whether this process also claims due actions and decides them itself.'),
   INLINE_BATCH: z.coerce.number().int().min(1).max(batchSize).default(100).describe('Actions per inline claim.'),
   CLAIM_LEASE_SECONDS: claimLeaseSeconds,
+  CRASH_ON_USER: testOnly(z.string(), 'Whose rows kill the process that decides them: a LINE user id.'),
 });
 
 export type Config = z.output<typeof configSchema>;

@@ -1,9 +1,12 @@
 import { actionExecute, type TenantTicket } from '@dueline/contracts';
 import type { Db } from '@dueline/db';
+import { recoverEventsInHand } from '@dueline/db/changes';
 import { unpublishDeliveries } from '@dueline/deliveries';
 import type { Broker, Log } from '@dueline/mq';
 import type { Reach } from '@dueline/runtime';
+import { recoverActionsInHand } from '@dueline/scheduled-actions';
 import { publishTickets } from '@dueline/worker-app';
+import type { Gate } from './gate.ts';
 
 /** What every handler of this app works with. */
 export interface DecideDeps {
@@ -14,6 +17,42 @@ export interface DecideDeps {
   /** Counts decisions, for metrics. */
   readonly onDecided: (kind: 'event' | 'scheduled_action', decision: string) => void;
   readonly reach?: Reach | undefined;
+  /** For tests: is told whose row is being decided, and may end the process. */
+  readonly meet?: ((userId: string) => void) | undefined;
+  /** `<instance>:<boot>`. */
+  readonly claimedBy: string;
+  /** How long this process may be silent about what it has in hand, in seconds of process time. */
+  readonly leaseSeconds: number;
+  readonly gate: Gate;
+  /** Resolves when it is written down what earlier boots of this instance died with: nothing is decided before. */
+  readonly ready: () => Promise<void>;
+}
+
+/**
+ * Writes down, once, what earlier boots of this instance died with. While the database is away it throws, and the next call tries
+ * again.
+ */
+export function afterEarlierBoots({
+  db,
+  log,
+  claimedBy,
+}: Pick<DecideDeps, 'db' | 'log' | 'claimedBy'>): () => Promise<void> {
+  let done: Promise<void> | undefined;
+  const recover = async () => {
+    const dead = { earlierBootsOf: claimedBy };
+    const { deaths, suspects } = await recoverActionsInHand(db, dead);
+    const events = await recoverEventsInHand(db, dead);
+    if (deaths + suspects + events > 0) {
+      log.warn({ deaths: deaths + events, suspects }, 'an earlier boot of this instance died while it decided');
+    }
+  };
+  return () => {
+    done ??= recover().catch((error: unknown) => {
+      done = undefined;
+      throw error;
+    });
+    return done;
+  };
 }
 
 /**

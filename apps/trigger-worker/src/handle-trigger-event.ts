@@ -1,60 +1,153 @@
+import { openAttention } from '@dueline/attention';
 import type { EventTopic, Tenant, Ticket, Tickets } from '@dueline/contracts';
 import { inTransaction, type Tx } from '@dueline/db';
-import { failEvent, type OutboxEvent, takeEvents } from '@dueline/db/changes';
+import {
+  failEvent,
+  giveUpEvent,
+  type HeldEvent,
+  holdEvents,
+  MAX_EVENT_RESCUES,
+  type OutboxEvent,
+  suspectEvents,
+  takeEventAlone,
+  takeEvents,
+} from '@dueline/db/changes';
+import type { CreatedDelivery } from '@dueline/deliveries';
 import { discarded, type Handler } from '@dueline/mq';
 import { getLineUsers, lineUserKey } from '@dueline/recipients';
-import { type LogEntry, liveRules, passGate, recordDecisions } from '@dueline/trigger-rules';
+import { wakeDue } from '@dueline/scheduled-actions';
+import { type LogEntry, liveRules, passGate, type ReasonCode, recordDecisions } from '@dueline/trigger-rules';
 import { carryOut } from './carry-out.ts';
 import type { DecideDeps } from './deps.ts';
 import { type Candidate, entryOf, evaluateEvent, ruleFields } from './evaluate-event.ts';
 import { followPeople } from './follow-people.ts';
+import { decideInHand, type Take } from './in-hand.ts';
 import { lockUsersOf, mayBeAwaited, meetWaits } from './meet-waits.ts';
 import { moveAnchors } from './move-anchors.ts';
 import { decideOrSplit } from './split.ts';
 
+/** Which events one transaction decides. */
+interface EventBatch {
+  readonly tenant: Tenant;
+  readonly topic: EventTopic;
+  readonly tickets: readonly Ticket[];
+  /** Whether something may wait for such events: then their people are locked before anything else. */
+  readonly awaited: boolean;
+}
+
+/** What one transaction made of events. */
+interface DecidedEvents {
+  readonly taken: number;
+  readonly entries: readonly LogEntry[];
+  readonly deliveries: readonly CreatedDelivery[];
+  /** Events that are still announced, because they must be decided alone. */
+  readonly setAside: readonly Ticket[];
+}
+
+const NOTHING: DecidedEvents = { taken: 0, entries: [], deliveries: [], setAside: [] };
+
 /**
  * Consumer of an event queue: which waits does each event end, which rules of the account does it set off, and what follows.
- * One transaction takes the events out of the outbox and writes every consequence, so a kill repeats the whole message and a
- * repeated or stale ticket finds nothing. Acked after the commit.
+ * One transaction takes the events out of the outbox and writes every consequence, so a kill repeats the whole message, whose
+ * events are then decided one by one, and a repeated or stale ticket finds nothing. Acked after the commit.
  */
 export const handleTriggerEvents =
   (deps: DecideDeps, topic: EventTopic): Handler<Tickets> =>
-  async ({ tenant, data }) => {
+  async ({ tenant, data, deliveryCount }) => {
+    await deps.ready();
+    const ids = data.tickets.map(({ id }) => id);
+    if (deliveryCount > 0) await deps.gate.alone(() => suspectEvents(deps.db, ids));
     let taken = 0;
-    await decideOrSplit(
-      data.tickets,
-      async (tickets) => {
-        taken += await decideEvents(deps, { tenant, topic, tickets });
+    await decideOrSplit(data.tickets, {
+      gate: deps.gate,
+      alone: deliveryCount > 0,
+      decide: async (tickets, { alone }) => {
+        const awaited = await mayBeAwaited(deps.db, tenant, topic);
+        const decided = await decideEvents(deps, { tenant, topic, tickets, awaited }, alone);
+        taken += decided.taken;
+        return decided.setAside;
       },
-      (ticket, error) => recordFailure(deps, ticket, error),
-    );
+      onFailure: (ticket, error) => recordFailure(deps, { tenant, ticket }, error),
+    });
     if (taken > 0) deps.reach?.('decide_event.handled');
     return taken === 0 ? discarded('no ticket held an event') : { outcome: 'done', detail: { events: taken } };
   };
 
-async function decideEvents(
+async function decideEvents(deps: DecideDeps, message: EventBatch, alone: boolean): Promise<DecidedEvents> {
+  const decided = await (alone
+    ? decideInHand(deps, 'event', (tx, take) => decideAlone(deps, message, { tx, take }))
+    : inTransaction(deps.db, (tx) => decideTogether(deps, message, tx)));
+  if (decided.taken > 0) deps.reach?.('decide_event.committed');
+  for (const entry of decided.entries) deps.onDecided('event', entry.decision);
+  await deps.handOver(decided.deliveries); // after the commit: a crash here costs one sweep, not a message
+  return decided;
+}
+
+async function decideTogether(deps: DecideDeps, message: EventBatch, tx: Tx): Promise<DecidedEvents> {
+  if (message.awaited) await lockUsersOf(tx, message.tenant, message.tickets);
+  const events = await takeEvents(tx, message.tenant, message.tickets);
+  const setAside = events.length < message.tickets.length ? await holdEvents(tx, message.tenant, message.tickets) : [];
+  return { ...(await decideTaken(deps, message, { tx, events })), setAside };
+}
+
+/** One event, with its name in hand; given up when it kills whoever decides it, and left to another process that has it in hand. */
+async function decideAlone(
   deps: DecideDeps,
-  message: { tenant: Tenant; topic: EventTopic; tickets: readonly Ticket[] },
-): Promise<number> {
-  const awaited = await mayBeAwaited(deps.db, message.tenant, message.topic);
-  const { taken, entries, deliveries } = await inTransaction(deps.db, async (tx) => {
-    if (awaited) await lockUsersOf(tx, message.tenant, message.tickets);
-    const events = await takeEvents(tx, message.tenant, message.tickets);
-    if (events.length === 0) return { taken: 0, entries: [], deliveries: [] };
-    await followPeople(tx, message.tenant, events);
-    const met = awaited ? [...(await meetWaits(tx, events)), ...(await moveAnchors(tx, events))] : [];
-    const { candidates, rejected } = await evaluateEvents(tx, message.tenant, events);
-    const { firings, limited } = await applyLimits(tx, candidates);
-    const carried = await carryOut(tx, message.tenant, firings);
-    const decided: LogEntry[] = [...met, ...rejected, ...limited, ...carried.entries];
-    await recordDecisions(tx, decided);
-    deps.reach?.('decide_event.deciding');
-    return { taken: events.length, entries: decided, deliveries: carried.deliveries };
-  });
-  if (taken > 0) deps.reach?.('decide_event.committed');
-  for (const entry of entries) deps.onDecided('event', entry.decision);
-  await deps.handOver(deliveries); // after the commit: a crash here costs one sweep, not a message
-  return taken;
+  message: EventBatch,
+  { tx, take }: { tx: Tx; take: Take },
+): Promise<DecidedEvents> {
+  if (message.awaited) await lockUsersOf(tx, message.tenant, message.tickets);
+  const [held] = await holdEvents(tx, message.tenant, message.tickets);
+  if (held === undefined) return NOTHING;
+  if (held.rescueCount > MAX_EVENT_RESCUES) return giveUp(tx, held);
+  const others = await take([held.id]);
+  if (others.get(held.id) === true) return NOTHING;
+  return decideTaken(deps, message, { tx, events: await takeEventAlone(tx, message.tenant, held) });
+}
+
+async function decideTaken(
+  deps: DecideDeps,
+  message: EventBatch,
+  { tx, events }: { tx: Tx; events: readonly OutboxEvent[] },
+): Promise<DecidedEvents> {
+  if (events.length === 0) return NOTHING;
+  for (const { userId } of events) deps.meet?.(userId);
+  await followPeople(tx, message.tenant, events);
+  const met = message.awaited ? await meetAll(tx, events) : [];
+  const { candidates, rejected } = await evaluateEvents(tx, message.tenant, events);
+  const { firings, limited } = await applyLimits(tx, candidates);
+  const carried = await carryOut(tx, message.tenant, firings);
+  const entries: LogEntry[] = [...met, ...rejected, ...limited, ...carried.entries];
+  await recordDecisions(tx, entries);
+  deps.reach?.('decide_event.deciding');
+  return { taken: events.length, entries, deliveries: carried.deliveries, setAside: [] };
+}
+
+async function giveUp(tx: Tx, event: HeldEvent): Promise<DecidedEvents> {
+  await giveUpEvent(tx, event);
+  const { organizationId, lineOaId, userId, eventId, rootId, topic, rescueCount } = event;
+  const entry: LogEntry = {
+    ...{ organizationId, lineOaId, userId, eventId, rootId, triggerRuleId: null, ruleVersion: null, action: null },
+    triggerOn: topic,
+    decision: 'failed',
+    reasonCode: 'kills_its_process',
+    errorMessage: `${rescueCount} processes died while they decided it`,
+  };
+  await recordDecisions(tx, [entry]);
+  await openAttention(tx, [deadItem(event, entry.reasonCode)]);
+  return { ...NOTHING, taken: 1, entries: [entry] };
+}
+
+const deadItem = ({ organizationId, lineOaId, id, userId, rescueCount }: HeldEvent, reasonCode: ReasonCode) => ({
+  ...{ organizationId, lineOaId, kind: 'event_dead' as const, refId: id, userId, reasonCode },
+  detail: { rescueCount },
+});
+
+/** Waits that these events end, and dates that they move. */
+async function meetAll(tx: Tx, events: readonly OutboxEvent[]): Promise<LogEntry[]> {
+  const met = [...(await meetWaits(tx, events)), ...(await moveAnchors(tx, events))];
+  if (met.some(({ decision }) => decision === 'unlocked' || decision === 'scheduled')) await wakeDue(tx);
+  return met;
 }
 
 /** Rules have attribute changes as their source so far. */
@@ -94,8 +187,15 @@ async function applyLimits(
   return { firings, limited };
 }
 
-async function recordFailure(deps: DecideDeps, ticket: Ticket, error: unknown): Promise<void> {
+async function recordFailure(
+  deps: DecideDeps,
+  { tenant, ticket }: { tenant: Tenant; ticket: Ticket },
+  error: unknown,
+): Promise<void> {
   deps.log.error({ err: error, eventRow: ticket.id }, 'an event could not be decided; it is tried again later');
   deps.onDecided('event', 'failed');
-  await failEvent(deps.db, ticket);
+  await inTransaction(deps.db, async (tx) => {
+    const [held] = await holdEvents(tx, tenant, [ticket]);
+    if (held !== undefined && (await failEvent(tx, held))) await openAttention(tx, [deadItem(held, 'decision_failed')]);
+  });
 }

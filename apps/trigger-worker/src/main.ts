@@ -1,16 +1,18 @@
-import { EVENT_TOPICS, QUEUE_OF_TOPIC, scheduledActionFire } from '@dueline/contracts';
-import { configOrExit, createDueAlarm } from '@dueline/runtime';
-import { dueWithin, recoverEarlierBoots } from '@dueline/scheduled-actions';
-import { runWorker, tellWhenWritten } from '@dueline/worker-app';
+import { EVENT_TOPICS, QUEUE_OF_TOPIC, scheduledActionFire, scheduledActionFireNow } from '@dueline/contracts';
+import { configOrExit, createPoison } from '@dueline/runtime';
+import { createDueAccounts, DUE_CHANNEL, dueWithin, recoverEarlierBoots } from '@dueline/scheduled-actions';
+import { runWorker, startClaiming, tellWhenWritten, type Worker } from '@dueline/worker-app';
 import { loadConfig } from './config.ts';
-import { type DecideDeps, handOverTo } from './deps.ts';
+import { afterEarlierBoots, type DecideDeps, handOverTo } from './deps.ts';
 import { fireScheduledActions } from './fire-scheduled-action.ts';
+import { createGate } from './gate.ts';
 import { handleTriggerEvents } from './handle-trigger-event.ts';
 import { processDueActions } from './process-due-actions.ts';
 
 const config = configOrExit(loadConfig, process.env);
 
-await runWorker('trigger-worker', config, async ({ db, broker, log, metrics, claimedBy, onStop, reach }) => {
+await runWorker('trigger-worker', config, async (worker) => {
+  const { db, broker, log, metrics, claimedBy, onStop, reach } = worker;
   const decisions = metrics.counter({
     name: 'dueline_decisions_total',
     help: 'Decisions taken, by what was looked at and what was decided.',
@@ -22,7 +24,16 @@ await runWorker('trigger-worker', config, async ({ db, broker, log, metrics, cla
     handOver: handOverTo({ db, log, broker: tellWhenWritten(broker, reach && (() => reach('hand_over.written'))) }),
     onDecided: (kind, decision) => decisions.inc({ kind, decision }),
     reach,
+    meet: createPoison({ userId: config.CRASH_ON_USER, log }),
+    claimedBy,
+    leaseSeconds: config.CLAIM_LEASE_SECONDS,
+    gate: createGate(),
+    ready: afterEarlierBoots({ db, log, claimedBy }),
   };
+  // At once, not with the first work: another replica may wait for what this name had in hand.
+  void deps
+    .ready()
+    .catch((err) => log.warn({ err }, 'what an earlier boot died with is written down with the first work'));
 
   const consumers = [
     ...EVENT_TOPICS.map((topic) =>
@@ -31,13 +42,19 @@ await runWorker('trigger-worker', config, async ({ db, broker, log, metrics, cla
       }),
     ),
     broker.consume(scheduledActionFire, fireScheduledActions(deps), { concurrency: config.FIRE_CONCURRENCY }),
+    broker.consume(scheduledActionFireNow, fireScheduledActions(deps), { concurrency: config.FIRE_CONCURRENCY }),
   ];
   onStop('consumers', async () => {
     await Promise.all(consumers.map((consumer) => consumer.drain()));
   });
 
-  if (!config.INLINE_PROFILE) return;
-  let rowsOfEarlierBoots = true;
+  if (config.INLINE_PROFILE) startProcessing(worker, deps);
+});
+
+/** The inline profile: claims what is due, at the millisecond, and decides it. */
+function startProcessing(worker: Worker, deps: DecideDeps): void {
+  const { db, claimedBy } = worker;
+  const list = { accounts: createDueAccounts(), graceSeconds: config.WAIT_GRACE_SECONDS };
   const processDue = processDueActions(deps, {
     claimedBy,
     via: 'inline',
@@ -45,15 +62,20 @@ await runWorker('trigger-worker', config, async ({ db, broker, log, metrics, cla
     leaseSeconds: config.CLAIM_LEASE_SECONDS,
     maxProcessing: Number.MAX_SAFE_INTEGER, // what it claims it decides at once
     overdueMs: 0,
+    ...list,
   });
-  const alarm = createDueAlarm({
+  let rowsOfEarlierBoots = true;
+  startClaiming(worker, {
     name: 'process due actions',
-    log,
-    lookAhead: (withinMs) => dueWithin(db, withinMs),
+    lookAhead: (withinMs) => dueWithin(db, withinMs, list),
     run: async () => {
+      await deps.ready(); // before what an earlier boot had claimed is taken back: its deaths come first
       if (rowsOfEarlierBoots) rowsOfEarlierBoots = (await recoverEarlierBoots(db, { claimedBy })) > 0;
       return processDue();
     },
+    listen: config.LISTEN_FOR_DUE
+      ? { url: config.DATABASE_URL_DIRECT ?? config.DATABASE_URL, channel: DUE_CHANNEL }
+      : undefined,
+    onWake: list.accounts.wake,
   });
-  onStop('due actions', () => alarm.stop());
-});
+}

@@ -42,7 +42,7 @@ function factsOf(event: OutboxEvent): Fact[] {
 
 /**
  * Ends the waits that these events end, and gives the history of all they met. A wait whose row is being decided is left to
- * that decision, which looks at the facts itself. Wakes nobody: the claimers find the rows within a second. The caller holds the locks
+ * that decision, which looks at the facts itself. The caller wakes the claimers, and holds the locks
  * of the events' users.
  */
 export async function meetWaits(tx: Tx, events: readonly OutboxEvent[]): Promise<LogEntry[]> {

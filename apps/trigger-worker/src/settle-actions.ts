@@ -1,4 +1,5 @@
 import { loadChannelIds } from '@dueline/accounts';
+import { type AttentionToOpen, openAttention } from '@dueline/attention';
 import type { ActionRequest, TenantTicket } from '@dueline/contracts';
 import type { Tx } from '@dueline/db';
 import { type CreatedDelivery, createDeliveries } from '@dueline/deliveries';
@@ -22,20 +23,33 @@ import {
   recordDecisions,
 } from '@dueline/trigger-rules';
 import { reasonOfBranch } from './branch.ts';
+import { givenUp, hinderedAtFirst, hinderedAtLast } from './hindrances.ts';
+import type { Take } from './in-hand.ts';
 import { traceDecision } from './trace.ts';
 
 export interface Settled {
   readonly entries: readonly LogEntry[];
   readonly deliveries: readonly CreatedDelivery[];
+  /** Rows that are still claimed, because they must be decided alone. */
+  readonly setAside: readonly TenantTicket[];
 }
 
-interface Verdict {
-  readonly action: BranchedAction;
-  /** What the action does on its branch; undefined: nothing. */
-  readonly request: ActionRequest | undefined;
+export interface Settling {
+  /** Whether this is the one row that the process decides now; else rows that a process may have died of are set aside. */
+  readonly alone: boolean;
+  /** Says beside the transaction which rows are in hand; not given where a redelivered message will say it. */
+  readonly take?: Take;
+  readonly meet?: ((userId: string) => void) | undefined;
+}
+
+/** What the decision made of a row, and why. */
+export interface Verdict {
+  readonly action: HeldAction;
+  /** What the action does on its branch, once that is decided; else what it was to do. */
+  readonly request?: ActionRequest | undefined;
   readonly outcome: ActionOutcome;
   readonly reasonCode: ReasonCode;
-  readonly detail: unknown;
+  readonly detail?: unknown;
 }
 
 /**
@@ -43,17 +57,10 @@ interface Verdict {
  * conditions as they are now, finishes each row, and writes history and deliveries for those that really moved. A ticket
  * whose row was decided, taken back or changed in the meantime leaves no trace.
  */
-export async function settleActions(tx: Tx, tickets: readonly TenantTicket[]): Promise<Settled> {
-  const held = await holdActions(tx, tickets);
-  if (held.length === 0) return { entries: [], deliveries: [] };
-  const users = await getLineUsers(tx, held);
-  const rules = await getRuleStates(
-    tx,
-    held.flatMap(({ triggerRuleId }) => triggerRuleId ?? []),
-  );
-  const branched = await decideBranches(tx, held);
-  const verdicts = branched.map((action) => decide(action, users.get(lineUserKey(action)), rules));
-
+export async function settleActions(tx: Tx, tickets: readonly TenantTicket[], settling: Settling): Promise<Settled> {
+  const { held, setAside } = await takeRows(tx, tickets, settling);
+  if (held.length === 0) return { entries: [], deliveries: [], setAside };
+  const verdicts = await decideAll(tx, held, settling);
   const moved = await finishActions(
     tx,
     verdicts.map(({ outcome }) => outcome),
@@ -68,28 +75,68 @@ export async function settleActions(tx: Tx, tickets: readonly TenantTicket[]): P
   const deliveryIds = new Map(deliveries.map((delivery) => [delivery.logicalId, delivery.id]));
   const entries = mine.map((verdict) => entryFor(verdict, deliveryIds.get(verdict.action.id)));
   await recordDecisions(tx, entries);
-  return { entries, deliveries };
+  const failed = mine.filter(({ outcome }) => outcome.to === 'failed');
+  await openAttention(
+    tx,
+    failed.map(({ action, reasonCode }) => failedItem(action, reasonCode)),
+  );
+  return { entries, deliveries, setAside };
+}
+
+/** The rows to decide now, and those to decide alone later. A row that alone is in the hand of another process is left to it. */
+async function takeRows(
+  tx: Tx,
+  tickets: readonly TenantTicket[],
+  { alone, take }: Settling,
+): Promise<{ held: HeldAction[]; setAside: HeldAction[] }> {
+  const others = (await take?.(tickets.map(({ id }) => id))) ?? new Map<string, boolean>();
+  const all = await holdActions(tx, tickets);
+  if (alone) return { held: all.filter(({ id }) => others.get(id) !== true), setAside: [] };
+  const held = all.filter((action) => !action.alone && !others.has(action.id));
+  return { held, setAside: all.filter((action) => !held.includes(action)) };
+}
+
+async function decideAll(tx: Tx, held: readonly HeldAction[], { meet }: Settling): Promise<Verdict[]> {
+  const hopeless = held.flatMap((action) => {
+    const failure = givenUp(action); // before anything of it is looked at: that may be what kills
+    return failure === undefined ? [] : [{ action, ...failure }];
+  });
+  const hopeful = held.filter((action) => !hopeless.some((verdict) => verdict.action === action));
+  if (hopeful.length === 0) return hopeless;
+  const users = await getLineUsers(tx, hopeful);
+  const rules = await getRuleStates(
+    tx,
+    hopeful.flatMap(({ triggerRuleId }) => triggerRuleId ?? []),
+  );
+  for (const { userId } of hopeful) meet?.(userId);
+  const branched = await decideBranches(tx, hopeful);
+  return [...hopeless, ...branched.map((action) => decide(action, users.get(lineUserKey(action)), rules))];
 }
 
 function decide(action: BranchedAction, user: LineUser | undefined, rules: ReadonlyMap<string, RuleState>): Verdict {
+  const { id, fence, branch } = action;
+  const rule = action.triggerRuleId === null ? 'none' : (rules.get(action.triggerRuleId) ?? 'deleted');
+  const atFirst = hinderedAtFirst(action, rule);
+  if (atFirst !== undefined) return { action, ...atFirst };
   const request = requestOnBranch(action);
   const again =
     action.sourceConfig === null || user === undefined
       ? undefined
       : conditionsStillHold(action.sourceConfig, user.attributes);
   const reason = cancelReason({
-    rule: action.triggerRuleId === null ? 'none' : (rules.get(action.triggerRuleId) ?? 'deleted'),
+    rule: rule === 'held' ? 'disabled' : rule,
     isFollowing: user?.isFollowing,
     branchRuns: request !== undefined,
     conditionsHold: again?.holds ?? true,
   });
-  const { id, fence, branch } = action;
-  if (reason === undefined) {
-    const reasonCode = reasonOfBranch(action);
-    return { action, request, outcome: { id, fence, branch, to: 'done' }, reasonCode, detail: { branch } };
+  if (reason !== undefined) {
+    const detail = reason === 'conditions_no_longer_hold' ? { branch, leaves: again?.leaves } : { branch };
+    return { action, request, outcome: { id, fence, branch, to: 'cancelled', reason }, reasonCode: reason, detail };
   }
-  const detail = reason === 'conditions_no_longer_hold' ? { branch, leaves: again?.leaves } : { branch };
-  return { action, request, outcome: { id, fence, branch, to: 'cancelled', reason }, reasonCode: reason, detail };
+  const atLast = hinderedAtLast(action);
+  if (atLast !== undefined) return { action, request, ...atLast };
+  const reasonCode = reasonOfBranch(action);
+  return { action, request, outcome: { id, fence, branch, to: 'done' }, reasonCode, detail: { branch } };
 }
 
 async function createDeliveriesOf(tx: Tx, actions: readonly HeldAction[]): Promise<CreatedDelivery[]> {
@@ -118,16 +165,33 @@ async function createDeliveriesOf(tx: Tx, actions: readonly HeldAction[]): Promi
   );
 }
 
+const DECISION = {
+  done: 'fired',
+  cancelled: 'cancelled',
+  failed: 'failed',
+  pending: 'retried',
+  deferred: 'deferred',
+} as const satisfies Record<ActionOutcome['to'], LogEntry['decision']>;
+
 function entryFor({ action, request, outcome, reasonCode, detail }: Verdict, deliveryId: string | undefined): LogEntry {
+  const base = { ...entryBase(action), action: request ?? action.request };
+  return { ...base, decision: DECISION[outcome.to], reasonCode, detail, deliveryId: deliveryId ?? null };
+}
+
+/** The fields of a history row that come from the action. */
+export function entryBase(action: HeldAction) {
   const { organizationId, lineOaId, userId, triggerRuleId, ruleVersion, eventId, rootId } = action;
   return {
     ...{ organizationId, lineOaId, userId, triggerRuleId, ruleVersion, eventId, rootId },
     triggerOn: 'scheduled_action',
-    action: request ?? action.request,
-    decision: outcome.to === 'done' ? 'fired' : 'cancelled',
-    reasonCode,
-    detail,
+    action: action.request,
     scheduledActionId: action.id,
-    deliveryId: deliveryId ?? null,
   };
+}
+
+/** That an action failed for good, for a person to see. */
+export function failedItem(action: HeldAction, reasonCode: ReasonCode): AttentionToOpen {
+  const { organizationId, lineOaId, userId, retryCount, rescueCount } = action;
+  const detail = { retryCount, rescueCount };
+  return { organizationId, lineOaId, kind: 'action_failed', refId: action.id, userId, reasonCode, detail };
 }

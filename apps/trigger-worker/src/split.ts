@@ -1,23 +1,55 @@
 import type { Ticket } from '@dueline/contracts';
 import { TransientError } from '@dueline/kernel';
+import type { Gate } from './gate.ts';
+
+/** How the tickets of one message, or of one claim, are decided. */
+export interface Deciding<T extends Ticket> {
+  readonly gate: Gate;
+  /** Each ticket alone: the message came back, so whoever had it may have died of one of its rows. */
+  readonly alone: boolean;
+  /** Decides these rows. Returns those that it left, because they must be decided alone. */
+  readonly decide: (tickets: readonly T[], how: { alone: boolean }) => Promise<readonly T[]>;
+  /** What a row costs that cannot be decided: itself only. */
+  readonly onFailure: (ticket: T, error: unknown) => Promise<void>;
+}
 
 /**
- * Decides all tickets in one go. When a row spoils it, each is decided alone, so that it costs itself only; what a single
+ * Decides all tickets in one go, and then alone what must be. When a row spoils the lot, each is decided by itself; what a single
  * throws goes to `onFailure`. Transient errors are thrown on: the consumer keeps the message and tries again in place.
  */
-export async function decideOrSplit<T extends Ticket>(
-  tickets: readonly T[],
-  decide: (tickets: readonly T[]) => Promise<void>,
-  onFailure: (ticket: T, error: unknown) => Promise<void>,
-): Promise<void> {
+export async function decideOrSplit<T extends Ticket>(tickets: readonly T[], deciding: Deciding<T>): Promise<void> {
+  const left = deciding.alone ? tickets : await decideTogether(tickets, deciding);
+  for (const ticket of left) {
+    await deciding.gate.alone(() => decideSingle(ticket, { ...deciding, alone: true }));
+  }
+}
+
+async function decideTogether<T extends Ticket>(tickets: readonly T[], deciding: Deciding<T>): Promise<readonly T[]> {
+  const { gate, decide } = deciding;
+  const [first] = tickets;
+  if (first === undefined) return [];
+  if (tickets.length === 1) return gate.together(() => decideSingle(first, deciding));
   try {
-    await decide(tickets);
-    return;
+    return await gate.together(() => decide(tickets, { alone: false }));
   } catch (error) {
     if (isNotReady(error)) throw error;
-    if (tickets.length === 1 && tickets[0] !== undefined) return onFailure(tickets[0], error);
   }
-  for (const ticket of tickets) await decideOrSplit([ticket], decide, onFailure);
+  const left: T[] = [];
+  for (const ticket of tickets) left.push(...(await decideTogether([ticket], deciding)));
+  return left;
+}
+
+async function decideSingle<T extends Ticket>(
+  ticket: T,
+  { decide, onFailure, alone }: Deciding<T>,
+): Promise<readonly T[]> {
+  try {
+    return await decide([ticket], { alone });
+  } catch (error) {
+    if (isNotReady(error)) throw error;
+    await onFailure(ticket, error);
+    return [];
+  }
 }
 
 /** An error that says the world was not ready; anything else may be the row's own fault. */

@@ -28,6 +28,7 @@ const claim = (via: Claim['via'], limit = 500): Claim => ({
   leaseSeconds: 60,
   maxProcessing: 5_000,
   overdueMs: 0,
+  graceSeconds: 0,
 });
 
 /** A tenant with waiting actions of users 0 to `users` - 1, due after a minute of product time. */

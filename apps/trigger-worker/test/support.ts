@@ -4,9 +4,10 @@ import type { Tenant, TenantTicket } from '@dueline/contracts';
 import type { Db } from '@dueline/db';
 import { announceEvents } from '@dueline/db/changes';
 import { createRule, type RuleDraft } from '@dueline/trigger-rules';
-import type { DecideDeps } from '../src/deps.ts';
+import { afterEarlierBoots, type DecideDeps } from '../src/deps.ts';
+import { createGate } from '../src/gate.ts';
 
-const userId = (n: number): string => `U${n.toString(16).padStart(32, '0')}`;
+export const userId = (n: number): string => `U${n.toString(16).padStart(32, '0')}`;
 
 let channels = 0;
 
@@ -61,7 +62,7 @@ export interface Handled extends DecideDeps {
   readonly errors: unknown[];
 }
 
-export function decideDeps(db: Db): Handled {
+export function decideDeps(db: Db, { claimedBy = `test:${randomUUID()}` } = {}): Handled {
   const handedOver: TenantTicket[] = [];
   const errors: unknown[] = [];
   const log = {
@@ -79,6 +80,10 @@ export function decideDeps(db: Db): Handled {
       handedOver.push(...deliveries);
     },
     onDecided: () => undefined,
+    claimedBy,
+    leaseSeconds: 60,
+    gate: createGate(),
+    ready: afterEarlierBoots({ db, log, claimedBy }),
   };
 }
 

@@ -46,6 +46,7 @@ async function decideDue(db: Db): Promise<void> {
     leaseSeconds: 60,
     maxProcessing: 500,
     overdueMs: 0,
+    graceSeconds: 0,
   } as const;
   const process = processDueActions(decideDeps(db), claim);
   while (await process());

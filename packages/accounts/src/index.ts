@@ -1,3 +1,5 @@
 export { getChannelAccessToken, loadChannelIds } from './channel.ts';
 export { createLineOa, createOrganization } from './create.ts';
+export { type AccountName, listAccounts } from './list.ts';
 export { openSecret, sealSecret } from './secrets.ts';
+export { getStop, RESUME_HOW, type ResumeHow, resumeAccount, type StopTarget, stopAccount } from './stop.ts';

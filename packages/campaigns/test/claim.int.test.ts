@@ -116,6 +116,17 @@ test('a restarted dispatcher takes back what its earlier boot had claimed, and n
   expect(await states(own.db)).toEqual(['sending 3', 'scheduled 3', 'sending 2']);
 });
 
+test.for(['line_oa', 'organization'])(
+  'a campaign whose %s is stopped is not claimed, and is when it is resumed',
+  async (stopped) => {
+    await dueCampaign(own.db, tenant);
+    await own.db.$client.query(`update ${stopped} set stopped_at = app_now()`);
+    expect(await claim(own.db)).toEqual([]);
+    await own.db.$client.query(`update ${stopped} set stopped_at = null`);
+    expect(await claim(own.db)).toHaveLength(1);
+  },
+);
+
 test('a tick is named by its UTC minute of product time and its key lives for 55 seconds', async () => {
   const before = await currentTick(own.db, { intervalSeconds: 60 });
   expect(before.key).toMatch(/^CAMPAIGN_SCHEDULE_TICK:\d{4}-\d\d-\d\dT\d\d:\d\d$/);

@@ -48,6 +48,7 @@ export {
   QUEUES,
   type Queue,
   scheduledActionFire,
+  scheduledActionFireNow,
   type Tick,
   type Tickets,
   tickets,

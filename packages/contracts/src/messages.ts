@@ -105,6 +105,14 @@ export const scheduledActionFire = defineQueue({
   data: tickets,
 });
 
+/** The same for rows of lane 0, which somebody waits for: they overtake whatever crowd has come due beside them. */
+export const scheduledActionFireNow = defineQueue({
+  name: 'scheduled_action_fire.now',
+  exchange: EXCHANGES.commands,
+  version: 1,
+  data: tickets,
+});
+
 /** cron-scheduler -> campaign-dispatcher: look for campaigns whose time has come. Source: the seeds' process_campaign. */
 export const processCampaign = defineTick({
   name: 'process_campaign',
@@ -167,6 +175,7 @@ export const QUEUE_OF_TOPIC: Readonly<Record<EventTopic, Queue<Tickets>>> = {
 export const QUEUES: readonly Queue<unknown>[] = [
   ...Object.values(QUEUE_OF_TOPIC),
   scheduledActionFire,
+  scheduledActionFireNow,
   actionExecute,
   processCampaign,
   lineBroadcastRichMessage,

@@ -51,24 +51,27 @@ create table event_archive (
 create index idx_event_archive_user on event_archive (line_oa_id, user_id, decided_at desc nulls first);
 select make_partitions('event_archive', 'decided_at', 2);
 
--- The gate of NOTIFY: at most one in 10 ms, because every notifying commit of the cluster queues behind one lock.
+-- The gate of NOTIFY: at most one in 10 ms for each channel, because every notifying commit of the cluster queues behind one lock.
 -- A logged table: an unlogged one would be emptied by a crash and silence the gate for ever.
-create table outbox_wake (id smallint primary key, woken_at timestamptz not null);
-insert into outbox_wake values (1, '-infinity');
+create table notify_gate (channel text primary key, woken_at timestamptz not null);
+insert into notify_gate values ('event_outbox', '-infinity');
 
-create function wake_event_outbox() returns void language plpgsql as $$
+create function notify_gated(to_channel text) returns void language plpgsql as $$
 begin
   -- Under a snapshot, a gate that somebody else has passed since would fail the writer: such a writer notifies without it.
   if current_setting('transaction_isolation') in ('repeatable read', 'serializable') then
-    perform pg_notify('event_outbox', '');
+    perform pg_notify(to_channel, '');
     return;
   end if;
-  update outbox_wake set woken_at = clock_timestamp()
-   where id = (select id from outbox_wake where id = 1 and woken_at < clock_timestamp() - interval '10 ms' for update skip locked);
+  update notify_gate set woken_at = clock_timestamp()
+   where channel = (select channel from notify_gate
+                     where channel = to_channel and woken_at < clock_timestamp() - interval '10 ms' for update skip locked);
   if found then
-    perform pg_notify('event_outbox', ''); -- never with data: 8,000 bytes would abort the writer's statement
+    perform pg_notify(to_channel, ''); -- never with data: 8,000 bytes would abort the writer's statement
   end if;
 end $$;
+
+create function wake_event_outbox() returns void language sql as $$ select notify_gated('event_outbox') $$;
 
 -- A value as an event carries it: large ones travel as null, readers go back to the row.
 create function event_value(value jsonb) returns jsonb language sql immutable parallel safe as $$

@@ -57,7 +57,7 @@ create table trigger_log (
     check (status in ('success', 'skipped', 'cancelled', 'failed')),
   error_message text,
   decision text not null constraint trigger_log_decision_known
-    check (decision in ('fired', 'scheduled', 'unlocked', 'not_matched', 'suppressed', 'cancelled', 'retried', 'failed')),
+    check (decision in ('fired', 'scheduled', 'unlocked', 'deferred', 'not_matched', 'suppressed', 'cancelled', 'retried', 'failed')),
   reason_code text not null,
   detail jsonb,
   event_id uuid,

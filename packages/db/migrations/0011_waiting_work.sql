@@ -76,14 +76,16 @@ alter table scheduled_action
   -- re-entry: at most one open row of this key
   add column open_key text,
   add constraint scheduled_action_wait_has_window check ((expires_at is null) = (anchor_at is null)),
-  add constraint scheduled_action_tenant_key unique (organization_id, line_oa_id, id);
+  -- id first: led by the tenant, it would lure the planner into reading all rows of a tenant for a few ids
+  add constraint scheduled_action_tenant_key unique (id, organization_id, line_oa_id);
 create unique index scheduled_action_open_key on scheduled_action (line_oa_id, open_key)
   where status in ('pending', 'processing') and open_key is not null;
 drop index idx_scheduled_action_pending;
 -- reader: the claim, which takes a share of each account and lane, oldest due first
 create index idx_scheduled_action_pending on scheduled_action (lane, line_oa_id, execute_at, id) where status = 'pending';
--- reader: the look-ahead of the alarm
-create index idx_scheduled_action_due on scheduled_action (execute_at) where status = 'pending';
+-- reader: the look-ahead of the alarm. "gen >= 0" is always true, and said by its reader only: this index must not offer itself to the
+-- claim, which would read the due rows of everybody to find those of one account.
+create index idx_scheduled_action_due on scheduled_action (execute_at) where status = 'pending' and gen >= 0;
 -- reader: a date moved, and with it what hangs on it
 create index idx_scheduled_action_anchor on scheduled_action (line_oa_id, user_id, anchor_ref)
   where status in ('pending', 'processing') and anchor_ref is not null;
@@ -96,6 +98,30 @@ create trigger scheduled_action_branch_needs_fence before update on scheduled_ac
 create trigger scheduled_action_branch_is_set_once before update on scheduled_action for each row
   when (old.branch is not null and old.branch is distinct from new.branch and old.gen = new.gen)
   execute function refuse_change('a branch is set once; only a new gen waits again');
+
+-- Claimers LISTEN for rows that are due before they are sure to look: they look each second at what is due within two, so a row that
+-- is due in more than one and a half costs its writer no NOTIFY.
+-- SECURITY DEFINER, so that writers need no right on the gate.
+insert into notify_gate values ('scheduled_action_due', '-infinity');
+create function wake_scheduled_action_due() returns void language sql security definer set search_path = pg_catalog, public, pg_temp
+  as $$ select notify_gated('scheduled_action_due') $$;
+
+create function wake_for_inserted_actions() returns trigger language plpgsql security definer set search_path = pg_catalog, public, pg_temp as $$
+begin
+  if exists (select from after_rows where status = 'pending' and execute_at <= app_now() + interval '1.5 seconds') then
+    perform notify_gated('scheduled_action_due');
+  end if;
+  return null;
+end $$;
+create trigger scheduled_action_due_inserted after insert on scheduled_action
+  referencing new table as after_rows for each statement execute function wake_for_inserted_actions();
+
+-- How much later than the others a row of a crowd is let go: the same for a row each time, evenly spread over the smaller of
+-- `minutes` and a tenth of the window in which the crowd gathered.
+create function spread(user_id text, row_id bigint, minutes integer, gathered interval) returns interval language sql immutable parallel safe as $$
+  select least(make_interval(mins => minutes), gathered / 10)
+         * (((hashtextextended(user_id || ':' || row_id, 0) % 1000 + 1000) % 1000) / 1000.0)::double precision
+$$;
 
 -- What may end a wait early: any one of these facts about the person, and the branch that it leads to.
 create table action_wait (
@@ -136,13 +162,93 @@ create index idx_scheduled_action_edit_action on scheduled_action_edit (schedule
 create trigger scheduled_action_edit_is_history before update on scheduled_action_edit for each row
   execute function refuse_change('an audit trail is only written to');
 
--- The rows that a process is deciding in one transaction with their claim, committed beside it: what is left of a process that
--- died says which rows it died with. One row per process.
+-- A change of many waiting actions that a person was shown and has to confirm: what, and by its steps which rows under which fence.
+create table action_operation (
+  id bigint generated always as identity primary key,
+  organization_id bigint not null,
+  line_oa_id bigint not null,
+  -- only who was shown the preview has the token
+  token_sha256 text not null constraint action_operation_token_key unique,
+  operation jsonb not null,
+  previewed_by text not null,
+  reason text,
+  created_at timestamptz not null default app_now(),
+  expires_at timestamptz not null,
+  confirmed_by text,
+  confirmed_at timestamptz,
+  constraint action_operation_confirmed_by_somebody check ((confirmed_at is null) = (confirmed_by is null)),
+  constraint action_operation_tenant_fkey foreign key (organization_id, line_oa_id) references line_oa (organization_id, id),
+  constraint action_operation_tenant_key unique (organization_id, line_oa_id, id)
+);
+
+-- What of it is changed in one transaction: at most 500 rows, in id order. Its outcome is null until that is done.
+create table action_operation_step (
+  operation_id bigint not null,
+  n integer not null,
+  organization_id bigint not null,
+  line_oa_id bigint not null,
+  action_ids bigint[] not null,
+  fences bigint[] not null,
+  outcome jsonb,
+  primary key (operation_id, n),
+  constraint action_operation_step_is_whole check (cardinality(action_ids) = cardinality(fences) and cardinality(action_ids) between 1 and 500),
+  constraint action_operation_step_operation_fkey foreign key (organization_id, line_oa_id, operation_id)
+    references action_operation (organization_id, line_oa_id, id) on delete cascade
+);
+
+-- The rows that a process is deciding, where its death would not show otherwise: committed beside the transaction that decides
+-- them, which deletes the row again. What is left of a process that died says what it died with. One row per process.
 create table batch_in_hand (
   claimed_by text primary key,
-  action_ids bigint[] not null,
+  kind text not null constraint batch_in_hand_kind_known check (kind in ('action', 'event')),
+  ids bigint[] not null,
   lease_until timestamptz not null
 );
+
+-- alone: it was in hand when a process died, and from now on it is decided alone. rescue_count: how many processes died that had
+-- it alone in hand, which is evidence that it kills them; more than four, and it is given up.
+alter table scheduled_action add column alone boolean not null default false;
+alter table event_outbox
+  add column alone boolean not null default false,
+  add column rescue_count smallint not null default 0;
+
+-- What becomes of waiting actions whose rule is disabled when they come due: cancelled, or held until it is enabled.
+alter table trigger_rule add column when_disabled text not null default 'cancel'
+  constraint trigger_rule_when_disabled_known check (when_disabled in ('cancel', 'hold'));
+-- reader: the sweep of what a deleted rule left
+create index idx_scheduled_action_rule on scheduled_action (trigger_rule_id, id) where status = 'pending' and trigger_rule_id is not null;
+
+-- When the quiet hours end that `at` lies in, by the clocks of `zone`; null when it lies in none. From 22:00 to 07:00 is over
+-- midnight. Where clocks change, the first instant at which local time is out of quiet hours; an end that the change skips
+-- is the instant after the gap.
+create function quiet_until(at timestamptz, zone text, quiet_from text, quiet_to text) returns timestamptz
+language plpgsql stable parallel safe as $$
+declare
+  local_now timestamp := at at time zone zone;
+  starts time := quiet_from::time;
+  ends time := quiet_to::time;
+  local_end timestamp;
+  unchanged timestamptz;
+begin
+  if quiet_from is null then return null; end if;
+  if starts < ends then
+    if local_now::time < starts or local_now::time >= ends then return null; end if;
+    local_end := local_now::date + ends;
+  else
+    if local_now::time < starts and local_now::time >= ends then return null; end if;
+    local_end := local_now::date + ends + case when local_now::time >= starts then interval '1 day' else interval '0' end;
+  end if;
+  unchanged := at + (local_end - local_now);
+  return case when unchanged at time zone zone = local_end then unchanged else local_end at time zone zone end;
+end $$;
+
+-- When a message that `at` finds in the quiet hours of its account may go, with its place in the spread; null: at once.
+create function after_quiet_hours(at timestamptz, account line_oa, user_id text, row_id bigint) returns timestamptz
+language sql stable parallel safe as $$
+  select quiet_until(at, account.timezone, account.quiet_from, account.quiet_to)
+       + spread(user_id, row_id, account.spread_minutes, mod(
+           (extract(epoch from account.quiet_from::time - account.quiet_to::time) + 86400)::int, 86400) * interval '1 second')
+$$;
 
 -- What needs a person: work that ended otherwise than it should, and that nothing will repair by itself.
 create table attention_item (
@@ -190,7 +296,7 @@ do $$
 declare
   tenant_table text;
 begin
-  foreach tenant_table in array array['action_wait', 'scheduled_action_edit', 'attention_item', 'audit_log'] loop
+  foreach tenant_table in array array['action_operation', 'action_operation_step', 'action_wait', 'scheduled_action_edit', 'attention_item', 'audit_log'] loop
     execute format('alter table %I enable row level security', tenant_table);
     execute format('create policy tenant_isolation on %I to dueline_tenant
       using (organization_id = current_organization_id() and line_oa_id = current_line_oa_id())', tenant_table);

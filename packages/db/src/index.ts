@@ -3,6 +3,15 @@ export { getTableConfig, IndexedColumn, PgDialect, PgTable } from 'drizzle-orm/p
 export { column, tenantTicketRows, ticketRows } from './batch.ts';
 export { errorCode, translateError } from './errors.ts';
 export {
+  type DeadHands,
+  dropLeftInHand,
+  type InHandKind,
+  type LeftInHand,
+  leftInHand,
+  letGoOfHand,
+  takeInHand,
+} from './in-hand.ts';
+export {
   type AuditLimits,
   checkInvariants,
   DB_INVARIANTS,

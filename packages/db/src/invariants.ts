@@ -57,6 +57,13 @@ export const DB_INVARIANTS: readonly Invariant[] = [
        where status = 'published' and lease_until < clock_timestamp() - make_interval(secs => ${leaseOverSeconds})`,
   },
   {
+    id: 'I14.batch_in_hand',
+    says: 'what a dead process had in hand is written down',
+    offending: ({ leaseOverSeconds }) => sql`
+      select format('batch_in_hand of %s: %s rows (%s), lease over since %s', claimed_by, cardinality(ids), kind, lease_until) as what
+        from batch_in_hand where lease_until < clock_timestamp() - make_interval(secs => ${leaseOverSeconds})`,
+  },
+  {
     id: 'I15.event_outbox',
     says: 'what happened is announced soon',
     offending: ({ overdueSeconds }) => sql`

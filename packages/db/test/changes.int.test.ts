@@ -147,10 +147,10 @@ test('a failed decision leaves the event for 5 s, 10 s … 10 min with the same 
   await makeEvents(1);
   const [ticket] = await announce();
   if (ticket === undefined) throw new Error('nothing announced');
-  await failEvent(own.db, { ...ticket, fence: '9' }); // a stale one counts nothing
+  await inTransaction(own.db, (tx) => failEvent(tx, { ...ticket, fence: '9' })); // a stale one counts nothing
   const waits: number[] = [];
   for (let failure = 1; failure < 20; failure += 1) {
-    await failEvent(own.db, ticket);
+    await inTransaction(own.db, (tx) => failEvent(tx, ticket));
     const [seconds] = await columnOf(
       own.db,
       'select extract(epoch from lease_until - clock_timestamp()) from event_outbox',
@@ -161,7 +161,7 @@ test('a failed decision leaves the event for 5 s, 10 s … 10 min with the same 
     expect(await announce()).toEqual([ticket]);
   }
   expect(waits).toEqual([5, 10, 20, 40, 80, 160, 320, ...Array(12).fill(600)]);
-  await failEvent(own.db, ticket);
+  await inTransaction(own.db, (tx) => failEvent(tx, ticket));
   expect(await statuses()).toEqual(['dead']);
   expect(await take([ticket])).toEqual([]);
   expect(await announce()).toEqual([]);

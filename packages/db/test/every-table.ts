@@ -62,6 +62,12 @@ export async function insertEverything(db: Db, tenant: Tenant): Promise<void> {
   });
   const acted = { ...base, scheduled_action_id: action.id };
   await insertRow(db, 'action_wait', { ...acted, ...user, n: 0, source: 'link', branch: 'clicked' });
+  const operation = await insertRow(db, 'action_operation', {
+    ...{ ...base, token_sha256: tenant.lineOaId, operation: {}, previewed_by: 'x', expires_at: new Date() },
+  });
+  await insertRow(db, 'action_operation_step', {
+    ...{ ...base, operation_id: operation.id, n: 0, action_ids: `{${action.id}}`, fences: '{0}' },
+  });
   await insertRow(db, 'scheduled_action_edit', { ...acted, operation: 'edit', before: {}, after: {}, edited_by: 'x' });
   await insertRow(db, 'attention_item', { ...base, kind: 'action_failed', ref_id: action.id, reason_code: 'x' });
   await insertRow(db, 'audit_log', { ...base, operation: 'stop', done_by: 'x' });

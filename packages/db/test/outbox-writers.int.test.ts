@@ -58,7 +58,7 @@ test('a writer whose search path lacks our schema is not failed', async () => {
   expect(await eventCount()).toBe(1);
 });
 
-test.for(['event_outbox', 'attribute_change', 'outbox_wake'])(
+test.for(['event_outbox', 'attribute_change', 'notify_gate'])(
   "a writer's temporary table named %s diverts nothing",
   async (table) => {
     await withClient(async (client) => {

@@ -71,7 +71,7 @@ test('every table of the database but the internal ones has its drizzle table', 
   const { rows } = await shared.db.$client.query(
     `select relname from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition`,
   );
-  const internal = ['schema_migration', 'outbox_wake'];
+  const internal = ['schema_migration', 'notify_gate'];
   expect(
     rows
       .map(({ relname }) => relname)

@@ -102,7 +102,7 @@ test.for([
   'select * from line_oa',
   "update line_oa set name = 'x'",
   'delete from organization',
-  'select * from outbox_wake',
+  'select * from notify_gate',
   'insert into delivery_attempt default values',
   'insert into campaign_chunk default values',
   'delete from scheduled_action_edit',

@@ -22,7 +22,7 @@ const MAX_ANNOUNCE_SECONDS = 600;
 
 /**
  * Tickets for rows that are due and unannounced, or announced `againAfterSeconds` · 2^announcements ago (at most 10 minutes)
- * and still planned. The fence does not move: a ticket that waits in a queue stays good.
+ * and still planned. The fence does not move: a ticket that waits in a queue stays good. Nothing of a stopped account is announced.
  */
 export async function announceDeliveries(
   db: Db,
@@ -32,6 +32,8 @@ export async function announceDeliveries(
     with due as materialized (
       select id from delivery
        where status = 'planned' and next_attempt_at <= app_now()
+         and not exists (select from line_oa join organization on organization.id = line_oa.organization_id
+                          where line_oa.id = delivery.line_oa_id and (line_oa.stopped_at is not null or organization.stopped_at is not null))
          and (published_at is null
               or published_at < clock_timestamp()
                  - make_interval(secs => least(${MAX_ANNOUNCE_SECONDS}, ${againAfterSeconds} * power(2, least(announce_count, 20)))))

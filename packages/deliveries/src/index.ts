@@ -5,6 +5,7 @@ export {
   closeOverdueDeliveries,
   unpublishDeliveries,
 } from './announce.ts';
+export { type CancelledDelivery, cancelDeliveries } from './cancel.ts';
 export { createDeliveries, type DeliveryToCreate } from './create.ts';
 export { type ChunkToCreate, createChunkDeliveries } from './create-chunks.ts';
 export type { CreatedDelivery } from './insert.ts';

@@ -77,10 +77,13 @@ export const DELIVERY_INVARIANTS: readonly Invariant[] = [
   },
   {
     id: 'I13c',
-    says: 'a delivery that is due is announced soon',
+    says: 'a delivery that is due is announced soon, unless its account is stopped',
     offending: ({ overdueSeconds }) => sql`
-      select format('delivery %s: due since %s and not announced', id, next_attempt_at) as what from delivery
-       where status = 'planned' and published_at is null
+      select format('delivery %s: due since %s and not announced', delivery.id, next_attempt_at) as what
+        from delivery
+        join line_oa on line_oa.id = delivery.line_oa_id and line_oa.stopped_at is null
+        join organization on organization.id = delivery.organization_id and organization.stopped_at is null
+       where delivery.status = 'planned' and published_at is null
          and next_attempt_at < app_now() - make_interval(secs => ${overdueSeconds})`,
   },
   {

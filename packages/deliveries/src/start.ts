@@ -47,10 +47,11 @@ type StartedRow = {
 
 /**
  * planned -> sending for the tenant's rows whose fence fits and that are due, with the attempt written ahead in the same
- * transaction; the others (decided by another, not due, account paused, too late) are left out. A clean row is not started
+ * transaction; the others (decided by another, not due, account paused or stopped, too late) are left out. A clean row is not started
  * after `deliver_until`; an ambiguous one is, until 23 hours after its first attempt, because repeating the key is the only
  * way to learn what became of it. A clean chunk starts only while its campaign is `sending`; the campaign is held meanwhile, so that
- * whoever stops it afterwards sees the chunk on its way.
+ * whoever stops it afterwards sees the chunk on its way. What is not of a campaign waits, while it is clean, for the end of its
+ * account's quiet hours.
  *
  * One statement, so it is whole or nothing without a transaction around it.
  *
@@ -74,6 +75,8 @@ export async function startDeliveries(
           join ${ticketRows(tickets)} on delivery.id = ticket.id and delivery.fence = ticket.fence
           left join campaigns on campaigns.id = delivery.campaign_id
           join line_oa as account on account.id = delivery.line_oa_id and account.status = 'active' and account.deleted_date is null
+           and account.stopped_at is null
+          join organization on organization.id = delivery.organization_id and organization.stopped_at is null
          cross join lateral (
            select count(*)::int as count,
                   coalesce(bool_or(retry_key = delivery.retry_key and ${isInDoubt}), false) as ambiguous,
@@ -86,6 +89,8 @@ export async function startDeliveries(
            and (delivery.campaign_id is null or campaigns.id is not null or attempts.ambiguous)
            and not attempts.unsettled
            and (attempts.ambiguous or delivery.deliver_until > app_now())
+           and (attempts.ambiguous or delivery.campaign_id is not null or account.quiet_from is null or account.quiet_policy = 'ignore'
+                or quiet_until(app_now(), account.timezone, account.quiet_from, account.quiet_to) is null)
            and (delivery.first_attempt_at is null
                 or app_now() < delivery.first_attempt_at + make_interval(hours => ${RETRY_KEY_HOURS}))
          order by delivery.id

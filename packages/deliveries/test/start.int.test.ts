@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Tenant } from '@dueline/contracts';
 import { columnOf, guardedMoves, insertTenant, moveProductTime, type TestDb, testDb } from '@dueline/db/testing';
-import { retryKey, TRANSITIONS } from '@dueline/deliveries';
+import { announceDeliveries, retryKey, TRANSITIONS } from '@dueline/deliveries';
 import { deliveryToCreate } from '@dueline/deliveries/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { create, HOUR, letWaitsPass, mustStart, plan, settle, start, startNow, stateOf } from './support.ts';
@@ -69,6 +69,22 @@ test('what is started is the exact body that was stored, with its key, and its a
   ]);
 });
 
+test('nothing starts in the quiet hours of its account, but what LINE may have already, or where they are ignored', async () => {
+  const [doubted, quiet, later] = [await plan(own.db, tenant), await plan(own.db, tenant), await plan(own.db, tenant)];
+  await settle(own.db, await mustStart(own.db, tenant, doubted.id), { outcome: 'ambiguous' });
+  await letWaitsPass(own.db);
+  const local = (hours: number) => `to_char((app_now() + interval '${hours} hours') at time zone timezone, 'HH24:MI')`;
+  await query(`update line_oa set quiet_from = ${local(-1)}, quiet_to = ${local(1)}`);
+  expect(await startNow(own.db, tenant, quiet.id)).toBeUndefined();
+  expect((await startNow(own.db, tenant, doubted.id))?.verdict).toBe('ambiguous');
+  await query(`update line_oa set quiet_policy = 'ignore'`);
+  expect(await startNow(own.db, tenant, quiet.id)).toBeDefined();
+  await query(`update line_oa set quiet_policy = 'shift'`);
+  expect(await startNow(own.db, tenant, later.id)).toBeUndefined();
+  await moveProductTime(own.db, HOUR);
+  expect(await startNow(own.db, tenant, later.id)).toBeDefined();
+});
+
 test('of many starters at once one gets the delivery', async () => {
   const tickets = [await plan(own.db, tenant), await plan(own.db, tenant)];
   const started = await Promise.all(
@@ -113,6 +129,22 @@ test.for(['paused_auth', 'paused_quota'])(
     expect(await startNow(own.db, tenant, id)).toBeUndefined();
     await query(`update line_oa set status = 'active'`);
     expect(await startNow(own.db, tenant, id)).toBeDefined();
+  },
+);
+
+test.for(['line_oa', 'organization'])(
+  'a delivery whose %s is stopped is neither announced nor started, not even to learn what became of it, until it is resumed',
+  async (stopped) => {
+    const { id } = await plan(own.db, tenant);
+    const inDoubt = await plan(own.db, tenant);
+    await settle(own.db, await mustStart(own.db, tenant, inDoubt.id), { outcome: 'ambiguous' });
+    await query(`update delivery set next_attempt_at = app_now()`);
+    await query(`update ${stopped} set stopped_at = app_now()`);
+    for (const delivery of [id, inDoubt.id]) expect(await startNow(own.db, tenant, delivery)).toBeUndefined();
+    expect(await announceDeliveries(own.db, { limit: 10, againAfterSeconds: 0 })).toEqual([]);
+    await query(`update ${stopped} set stopped_at = null`);
+    expect(await announceDeliveries(own.db, { limit: 10, againAfterSeconds: 0 })).toHaveLength(2);
+    for (const delivery of [id, inDoubt.id]) expect(await startNow(own.db, tenant, delivery)).toBeDefined();
   },
 );
 

@@ -44,7 +44,9 @@ describe('the control API', () => {
     const receipts = (await control(simulator, '/ledger/receipts')) as { at: string }[];
     const [first = '', second = ''] = receipts.map(({ at }) => at);
     expect(Date.parse(second) - Date.parse(first)).toBeGreaterThanOrEqual(86_400_000);
-    expect(await control(simulator, '/clock', { aheadMs: 1 })).toEqual({ message: 'time only moves forward' });
+    expect(await control(simulator, '/clock', { aheadMs: 1 })).toEqual({
+      message: expect.stringContaining('time only moves forward'),
+    });
   });
 
   test('adds and replaces channels while running', async () => {

@@ -5,7 +5,7 @@ import { createConsumer, DEFAULT_GRACE_MS, type ManagedConsumer } from './consum
 import { createHealth, type Health } from './health.ts';
 import { createLink, type Link } from './link.ts';
 import { createPublisher, type Publisher } from './publisher.ts';
-import { createSettledCheck } from './settled.ts';
+import { createSettledCheck, createWaitingCount } from './settled.ts';
 import { describeTopology } from './topology.ts';
 import type { Broker, BrokerEvent, ConsumeOptions, Consumer, Emit, Handler, Log } from './types.ts';
 import { watchTopology } from './verify.ts';
@@ -51,7 +51,8 @@ export function connectBroker(options: BrokerOptions): Broker {
   const { publisher, publishLink, consumeLink, consumers, health, log } = parts;
   const inHand = () => publisher.inFlight() + consumers.reduce((sum, consumer) => sum + consumer.inHand(), 0);
   const queues = () => consumers.map(({ queueName }) => queueName);
-  const settled = createSettledCheck(consumeLink, { inHand, queues, log });
+  const countWaiting = createWaitingCount(consumeLink, log);
+  const settled = createSettledCheck(countWaiting, { inHand, queues });
   let closing: Promise<void> | undefined;
   return {
     publish: publisher.publish,
@@ -59,6 +60,8 @@ export function connectBroker(options: BrokerOptions): Broker {
     state: () => health.state(publishLink.isBlocked()),
     problems: health.problems,
     ready: health.ready,
+    waiting: ({ name }) => countWaiting([name]),
+    publishingLost: publishLink.timesLost,
     settled,
     close: () => {
       closing ??= closeAll(parts);

@@ -26,6 +26,8 @@ export interface Link {
   onConnection(listener: ConnectionListener): void;
   isUp(): boolean;
   isBlocked(): boolean;
+  /** Connections that were lost, not closed. */
+  timesLost(): number;
   close(): Promise<void>;
 }
 
@@ -40,13 +42,22 @@ interface LinkState {
   readonly stop: AbortController;
   current: Current | undefined;
   blocked: boolean;
+  timesLost: number;
   /** Whether the log knows that the broker cannot be reached; it is told once per outage. */
   reported: boolean;
 }
 
 export function createLink(options: LinkOptions): Link {
   const stop = new AbortController();
-  const state: LinkState = { options, listeners: [], stop, current: undefined, blocked: false, reported: false };
+  const state: LinkState = {
+    options,
+    listeners: [],
+    stop,
+    current: undefined,
+    blocked: false,
+    timesLost: 0,
+    reported: false,
+  };
   const running = keepConnected(state);
   return {
     onConnection: (listener) => {
@@ -55,6 +66,7 @@ export function createLink(options: LinkOptions): Link {
     },
     isUp: () => state.current !== undefined,
     isBlocked: () => state.blocked,
+    timesLost: () => state.timesLost,
     close: async () => {
       if (state.current !== undefined) await within(CLOSE_TIMEOUT_MS, state.current.connection.close(), options.log);
       stop.abort();
@@ -110,6 +122,7 @@ async function hold(state: LinkState, connection: ChannelModel): Promise<void> {
   await aborted(gone.signal);
   state.current = undefined;
   setBlocked(state, false);
+  state.timesLost += 1;
   emit({ type: 'disconnected', role });
   if (!state.stop.signal.aborted) log.warn({ role }, 'broker connection lost');
   changed();

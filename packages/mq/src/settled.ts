@@ -7,39 +7,40 @@ const POLL_MS = 20;
 /** Looks that must agree before a queue counts as empty: a message can be on its way from the broker to us. */
 const SETTLED_LOOKS = 2;
 
-interface SettledOptions {
-  readonly inHand: () => number;
-  readonly queues: () => readonly string[];
-  readonly log: Log;
-}
+/** Counts the messages that wait in the named queues; undefined while the broker does not say. */
+export type CountWaiting = (queues: readonly string[]) => Promise<number | undefined>;
 
-/** Makes the function that resolves when nothing is in hand and all given queues are empty. */
-export function createSettledCheck(link: Link, options: SettledOptions): () => Promise<void> {
+/** Makes the function that asks the broker by a passive declaration, on a channel of its own: a missing queue costs that one only. */
+export function createWaitingCount(link: Link, log: Log): CountWaiting {
   let connection: ChannelModel | undefined;
   link.onConnection((opened) => {
     connection = opened;
   });
-  return () => untilSettled(() => connection, options);
+  return async (queues) => {
+    try {
+      const channel = await connection?.createChannel();
+      if (channel === undefined) return undefined;
+      channel.on('error', (error) => log.debug({ error: errorText(error) }, 'queue cannot be looked at'));
+      const looks = await Promise.all(queues.map((queue) => channel.checkQueue(queue)));
+      await channel.close();
+      return looks.reduce((sum, { messageCount }) => sum + messageCount, 0);
+    } catch (error) {
+      log.debug({ error: errorText(error) }, 'queues cannot be looked at');
+      return undefined;
+    }
+  };
 }
 
-async function untilSettled(connection: () => ChannelModel | undefined, options: SettledOptions): Promise<void> {
-  for (let quiet = 0; quiet < SETTLED_LOOKS; ) {
-    const idle = options.inHand() === 0 && (await areEmpty(connection(), options)) && options.inHand() === 0;
-    quiet = idle ? quiet + 1 : 0;
-    if (quiet < SETTLED_LOOKS) await sleep(POLL_MS);
-  }
-}
-
-async function areEmpty(connection: ChannelModel | undefined, { queues, log }: SettledOptions): Promise<boolean> {
-  try {
-    const channel = await connection?.createChannel();
-    if (channel === undefined) return false;
-    channel.on('error', (error) => log.debug({ error: errorText(error) }, 'queue cannot be looked at'));
-    const looks = await Promise.all(queues().map((queue) => channel.checkQueue(queue)));
-    await channel.close();
-    return looks.every(({ messageCount }) => messageCount === 0);
-  } catch (error) {
-    log.debug({ error: errorText(error) }, 'queues cannot be looked at');
-    return false;
-  }
+/** Makes the function that resolves when nothing is in hand and all given queues are empty. */
+export function createSettledCheck(
+  countWaiting: CountWaiting,
+  { inHand, queues }: { readonly inHand: () => number; readonly queues: () => readonly string[] },
+): () => Promise<void> {
+  return async () => {
+    for (let quiet = 0; quiet < SETTLED_LOOKS; ) {
+      const idle = inHand() === 0 && (await countWaiting(queues())) === 0 && inHand() === 0;
+      quiet = idle ? quiet + 1 : 0;
+      if (quiet < SETTLED_LOOKS) await sleep(POLL_MS);
+    }
+  };
 }

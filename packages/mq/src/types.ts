@@ -110,6 +110,13 @@ export interface Broker {
   problems(): readonly string[];
   /** Resolves at the first `ready`; rejects when the broker is closed before. */
   ready(): Promise<void>;
+  /**
+   * Messages of a queue that wait to be delivered; those in a consumer's hands are not counted. Undefined while the broker does not
+   * say.
+   */
+  waiting(queue: Queue<unknown>): Promise<number | undefined>;
+  /** How often a connection for publishing was lost so far: tickets published before may be gone with the broker. */
+  publishingLost(): number;
   /** For tests: resolves when nothing is in hand or unconfirmed here and every queue consumed here is empty. */
   settled(): Promise<void>;
   /** Drains the consumers, waits for confirms (5 s at most), closes channels, then connections. Does not throw. */

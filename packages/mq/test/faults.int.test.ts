@@ -79,9 +79,11 @@ test('connections closed by an operator are opened again and consuming goes on',
   broker.consume(ordersQueue, collect(seen, idOf), { concurrency: 2 });
   await broker.publish(ordersQueue, [messageOf(1)]);
   await until(() => seen.length === 1);
+  expect(broker.publishingLost()).toBe(0);
   await closeConnections(vhost, 2);
   await until(() => events.filter(({ type }) => type === 'disconnected').length === 2);
   await broker.ready();
+  expect(broker.publishingLost()).toBe(1);
   expect(await broker.publish(ordersQueue, [messageOf(2)])).toEqual([{ ok: true }]);
   await until(() => seen.includes(2));
   expect(events.filter(({ type }) => type === 'connected')).toHaveLength(4);

@@ -69,9 +69,35 @@ export function createCrashPoints({ at, log }: { at: string | undefined; log: Lo
     if (point !== armed) return;
     left -= 1;
     if (left !== 0) return;
-    log.warn({ crashPoint: point }, how === 'stop' ? 'frozen, as CRASH_AT says' : 'killed, as CRASH_AT says');
-    process.kill(process.pid, how === 'stop' ? 'SIGSTOP' : 'SIGKILL');
-    // Not one more callback before the signal comes.
-    if (how !== 'stop') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+    const stops = how === 'stop';
+    log.warn({ crashPoint: point }, stops ? 'frozen, as CRASH_AT says' : 'killed, as CRASH_AT says');
+    if (stops) process.kill(process.pid, 'SIGSTOP');
+    else die();
+  };
+}
+
+/** SIGKILL, and not one more callback before it comes. */
+function die(): void {
+  process.kill(process.pid, 'SIGKILL');
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+}
+
+/**
+ * For tests: a person whose rows kill the process that decides them, as a fault in our code or its engine would.
+ *
+ * @returns undefined when `userId` is.
+ */
+export function createPoison({
+  userId,
+  log,
+}: {
+  userId: string | undefined;
+  log: Log;
+}): ((met: string) => void) | undefined {
+  if (userId === undefined) return undefined;
+  return (met) => {
+    if (met !== userId) return;
+    log.warn({}, 'killed, as CRASH_ON_USER says');
+    die();
   };
 }

@@ -10,28 +10,41 @@ export type ActionOutcome = Ticket &
     | { readonly to: 'cancelled'; readonly reason: string; readonly branch?: string | null }
     | { readonly to: 'failed'; readonly error: string }
     | { readonly to: 'pending'; readonly error: string; readonly retryInMs: number }
+    | { readonly to: 'deferred'; readonly until: Until }
   );
 
 /**
+ * Until when a row is put off. `at`: that instant, RFC 3339. `lateness`: as long as it is late already, but a minute at least and an
+ * hour at most, so that what waits long is looked at seldom. `claimable`: it stays due, and the claim leaves it alone.
+ */
+export type Until = { readonly at: string } | 'lateness' | 'claimable';
+
+/**
  * processing -> what each outcome says, for rows whose fence still fits. `pending` counts a retry and moves the row to
- * `retryInMs` from now. Returns the ids that moved: what follows from a decision may be written for these only.
+ * `retryInMs` from now; `deferred` is pending too, at a later time, and gives the try back.
+ * Returns the ids that moved: what follows from a decision may be written for these only.
  */
 export async function finishActions(tx: Tx, outcomes: readonly ActionOutcome[]): Promise<ReadonlySet<string>> {
   if (outcomes.length === 0) return new Set();
-  const col = (read: (outcome: ActionOutcome) => string | number | null, type: 'bigint' | 'text' | 'integer') =>
-    column(outcomes.map(read), type);
+  const col = (
+    read: (outcome: ActionOutcome) => string | number | null,
+    type: 'bigint' | 'text' | 'integer' | 'timestamptz',
+  ) => column(outcomes.map(read), type);
   const { rows } = await tx.execute<{ id: string }>(sql`
     update scheduled_action as action
-       set status = outcome.status,
+       set status = case when outcome.result = 'deferred' then 'pending' else outcome.result end,
            fence = action.fence + 1,
            lease_until = null,
-           executed_at = case when outcome.status <> 'pending' then app_now() end,
+           executed_at = case when outcome.result not in ('pending', 'deferred') then app_now() end,
            cancel_reason = outcome.reason,
-           last_error = outcome.error,
            branch = coalesce(action.branch, outcome.branch),
-           retry_count = action.retry_count + case when outcome.status = 'pending' then 1 else 0 end,
-           execute_at = case when outcome.status = 'pending'
-                             then app_now() + make_interval(secs => outcome.retry_ms / 1000.0) else action.execute_at end,
+           last_error = case when outcome.result = 'deferred' then action.last_error else outcome.error end,
+           retry_count = action.retry_count + case when outcome.result = 'pending' then 1 else 0 end,
+           attempt = action.attempt - case when outcome.result = 'deferred' then 1 else 0 end,
+           execute_at = case when outcome.result = 'pending' then app_now() + make_interval(secs => outcome.retry_ms / 1000.0)
+                             when outcome.until = 'lateness'
+                             then app_now() + least(interval '1 hour', greatest(interval '1 minute', app_now() - action.due_at))
+                             else coalesce(outcome.until_at, action.execute_at) end,
            updated_at = clock_timestamp()
       from unnest(
         ${col((outcome) => outcome.id, 'bigint')}, ${col((outcome) => outcome.fence, 'bigint')},
@@ -39,8 +52,10 @@ export async function finishActions(tx: Tx, outcomes: readonly ActionOutcome[]):
         ${col((outcome) => (outcome.to === 'cancelled' ? outcome.reason : null), 'text')},
         ${col((outcome) => ('error' in outcome ? storableText(outcome.error) : null), 'text')},
         ${col((outcome) => (outcome.to === 'pending' ? outcome.retryInMs : 0), 'integer')},
-        ${col((outcome) => ('branch' in outcome ? (outcome.branch ?? null) : null), 'text')})
-        as outcome (id, fence, status, reason, error, retry_ms, branch)
+        ${col((outcome) => ('branch' in outcome ? (outcome.branch ?? null) : null), 'text')},
+        ${col((outcome) => (outcome.to === 'deferred' && typeof outcome.until === 'string' ? outcome.until : null), 'text')},
+        ${col((outcome) => (outcome.to === 'deferred' && typeof outcome.until === 'object' ? outcome.until.at : null), 'timestamptz')})
+        as outcome (id, fence, result, reason, error, retry_ms, branch, until, until_at)
      where action.id = outcome.id and action.fence = outcome.fence and action.status = 'processing'
     returning action.id`);
   return new Set(rows.map((row) => row.id));
@@ -49,11 +64,15 @@ export async function finishActions(tx: Tx, outcomes: readonly ActionOutcome[]):
 /** Back-off of failed decisions: full jitter of min(10 min, 5 s · 2^n). */
 const RETRY = { baseMs: 5_000, capMs: 600_000 };
 
-/** What a decision that threw makes of its row: another try while retries are left (maxRetries), else `failed`. Pure but for jitter. */
+/**
+ * What a decision that threw makes of its row: another try while retries are left (maxRetries), else `failed`. Pure but for jitter.
+ *
+ * @param failure.fatal Whether trying again cannot help.
+ */
 export function failedDecision(
   { id, fence, retryCount }: Ticket & { retryCount: number },
-  error: string,
+  { error, fatal }: { error: string; fatal: boolean },
 ): ActionOutcome {
-  if (retryCount >= maxRetries) return { id, fence, to: 'failed', error };
+  if (fatal || retryCount >= maxRetries) return { id, fence, to: 'failed', error };
   return { id, fence, to: 'pending', error, retryInMs: fullJitterMs(retryCount, RETRY) };
 }

@@ -26,6 +26,17 @@ export interface HeldAction extends Tenant, Ticket {
   /** Which way its wait went; null: not decided yet. */
   readonly branch: string | null;
   readonly retryCount: number;
+  /** How many processes died with this row alone in hand. */
+  readonly rescueCount: number;
+  /** It was in hand when a process may have died, alone or among others: it is decided alone. */
+  readonly alone: boolean;
+  /** Its max_lateness is passed. */
+  readonly overdue: boolean;
+  /** Its account or organization is stopped. */
+  readonly stopped: boolean;
+  /** When a message may go that its account's quiet hours forbid now, RFC 3339; null: now. */
+  readonly quietUntil: string | null;
+  readonly quietPolicy: 'shift' | 'drop' | 'ignore';
   readonly gen: number;
   readonly traceparent: string | null;
 }
@@ -47,19 +58,33 @@ type ActionRow = {
   is_waiting: boolean;
   branch: string | null;
   retry_count: number;
+  rescue_count: number;
+  alone: boolean;
+  overdue: boolean | null;
+  stopped: boolean;
+  quiet_until: string | null;
+  quiet_policy: HeldAction['quietPolicy'];
   gen: number;
   traceparent: string | null;
 };
 
 /**
  * Locks the rows in `processing` whose fence and tenant fit, in id order; the others were decided, taken back or changed, or
- * belong to somebody else, and are left out. A second holder waits and then finds nothing, so a message that is delivered twice decides once.
+ * belong to somebody else, and are left out. A second holder waits and then finds nothing, so a message that is delivered twice
+ * decides once. With each comes what its account says of this moment.
  */
 export async function holdActions(tx: Tx, tickets: readonly TenantTicket[]): Promise<HeldAction[]> {
   const { rows } = await tx.execute<ActionRow>(sql`
     select action.id, action.fence, action.organization_id, action.line_oa_id, user_id, trigger_rule_id, rule_version, event_id, root_id,
-           action_type, action_config, source_config, delay_spec, expires_at is not null as is_waiting, branch, retry_count, gen, traceparent
+           action_type, action_config, source_config, delay_spec, expires_at is not null as is_waiting, branch, retry_count,
+           rescue_count, alone, gen, traceparent,
+           app_now() > due_at + make_interval(secs => max_lateness_seconds) as overdue,
+           account.stopped_at is not null or organization.stopped_at is not null as stopped, account.quiet_policy,
+           case when account.quiet_from is not null
+                then to_json(after_quiet_hours(app_now(), account, user_id, action.id)) #>> '{}' end as quiet_until
       from scheduled_action as action
+      join line_oa as account on account.id = action.line_oa_id
+      join organization on organization.id = action.organization_id
       join ${tenantTicketRows(tickets)}
         on action.id = ticket.id and action.fence = ticket.fence
        and action.organization_id = ticket.organization_id and action.line_oa_id = ticket.line_oa_id
@@ -85,6 +110,12 @@ const parseAction = (row: ActionRow): HeldAction => ({
   isWaiting: row.is_waiting,
   branch: row.branch,
   retryCount: row.retry_count,
+  rescueCount: row.rescue_count,
+  alone: row.alone,
+  overdue: row.overdue ?? false,
+  stopped: row.stopped,
+  quietUntil: row.quiet_until,
+  quietPolicy: row.quiet_policy,
   gen: row.gen,
   traceparent: row.traceparent,
 });

@@ -1,6 +1,7 @@
 export { anchorRef, type MovedAnchor, type Recomputed, recomputeAnchored } from './anchor.ts';
 export { isAwaited } from './awaited.ts';
-export { type Claim, type ClaimProfile, claimBatch, releaseActions } from './claim.ts';
+export { type Claim, type ClaimedTicket, type ClaimProfile, claimBatch } from './claim.ts';
+export { type Recovered, recoverActionsInHand, suspectActions } from './crashes.ts';
 export {
   type BranchedAction,
   type CancelReason,
@@ -11,18 +12,39 @@ export {
   requestOnBranch,
 } from './decide.ts';
 export { dueWithin } from './due.ts';
-export { type ActionOutcome, failedDecision, finishActions } from './finish.ts';
+export { createDueAccounts, type DueAccounts } from './due-accounts.ts';
+export { type ActionOutcome, failedDecision, finishActions, type Until } from './finish.ts';
+export { type SkippedAction, skipHeldUp, spreadHeldUp } from './held-up.ts';
 export { type HeldAction, holdActions } from './hold.ts';
 export { SCHEDULED_ACTION_INVARIANTS } from './invariants.ts';
 export { lookForFacts } from './last-look.ts';
+export type {
+  Author,
+  CancelDeliveries,
+  OperationOutcome,
+  StoppedDelivery,
+} from './operate/apply.ts';
+export { type Confirmation, confirmOperation, type OperationReport } from './operate/confirm.ts';
+export type { ActionFilter } from './operate/filter.ts';
+export { type ActionDetail, type ActionPage, listActions, MAX_PAGE, showAction } from './operate/inspect.ts';
+export { operate } from './operate/operate.ts';
+export type { ActionOperation } from './operate/operation.ts';
+export { type OperationPreview, type PreviewSample, previewOperation } from './operate/preview.ts';
+export { REFUSALS, type Refusal } from './operate/refusal.ts';
+export type { ActionView } from './operate/view.ts';
 export { recoverEarlierBoots, recoverStaleProcessing } from './reap.ts';
+export { releaseActions, releaseUntaken } from './release.ts';
 export { type ActionToSchedule, type Scheduled, scheduleAction, scheduleMany } from './schedule.ts';
 export {
   batchSize,
+  MAX_RESCUES,
   maxRetries,
   SCHEDULED_ACTION_STATUSES,
   type ScheduledActionStatus,
   staleProcessingMinute,
   TRANSITIONS,
+  waitGraceSeconds,
 } from './state.ts';
+export { cancelOfDeletedRules, type SweptAction } from './sweep.ts';
 export { checkAndCompleteDelayWait, type Fact, type WaitMet } from './wait.ts';
+export { DUE_CHANNEL, wakeDue } from './wake.ts';

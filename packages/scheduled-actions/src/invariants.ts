@@ -12,10 +12,13 @@ export const SCHEDULED_ACTION_INVARIANTS: readonly Invariant[] = [
   },
   {
     id: 'I15.scheduled_action',
-    says: 'an action that is due is claimed soon',
+    says: 'an action that is due is claimed soon, unless its account is stopped',
     offending: ({ overdueSeconds }) => sql`
-      select format('scheduled_action %s: due since %s', id, execute_at) as what from scheduled_action
-       where status = 'pending' and execute_at < app_now() - make_interval(secs => ${overdueSeconds})`,
+      select format('scheduled_action %s: due since %s', action.id, execute_at) as what
+        from scheduled_action as action
+        join line_oa on line_oa.id = action.line_oa_id and line_oa.status = 'active' and line_oa.stopped_at is null
+        join organization on organization.id = action.organization_id and organization.stopped_at is null
+       where action.status = 'pending' and execute_at < app_now() - make_interval(secs => ${overdueSeconds})`,
   },
   {
     id: 'I29.done',
@@ -41,10 +44,13 @@ export const SCHEDULED_ACTION_INVARIANTS: readonly Invariant[] = [
       with cancelled as (
         select distinct scheduled_action_id as id from trigger_log
          where decision = 'cancelled' and scheduled_action_id is not null
+      ), by_person as (
+        select distinct scheduled_action_id as id from scheduled_action_edit where operation = 'cancel'
       )
       select format('scheduled_action %s: cancelled (%s) without history', action.id, cancel_reason) as what
-        from scheduled_action as action left join cancelled using (id)
-       where status = 'cancelled' and executed_at > app_now() - make_interval(days => ${historyDays}) and cancelled.id is null
+        from scheduled_action as action left join cancelled using (id) left join by_person using (id)
+       where status = 'cancelled' and executed_at > app_now() - make_interval(days => ${historyDays})
+         and cancelled.id is null and by_person.id is null
       union all
       select format('scheduled_action %s: cancelled in its history, and %s', action.id, status)
         from cancelled join scheduled_action as action using (id) where gen = 0 and status <> 'cancelled'`,

@@ -1,4 +1,5 @@
 import { column, type Db, sql, type Tx } from '@dueline/db';
+import { wakeDue } from './wake.ts';
 
 /**
  * Joins rows `action` that wait, each with its `wait` of action_wait, with `fact (occurred_at)`: the first fact that ends the wait,
@@ -46,13 +47,14 @@ const ROWS_PER_LOOK = 1_000;
  * Ends waits whose fact is older than their row: nobody tells it again. For rows that were made without locks, after the commit
  * that made them (`ids`), and for all that were made lately (without `ids`, the minute sweep; what it misses, the decision of the
  * row sees). A row that somebody holds is left out: it is being decided, or somebody tells it a fact. Returns the rows that are
- * due now; the caller wakes the claimers.
+ * due now; the claimers are woken.
  */
 export async function lookForFacts(db: Db | Tx, ids?: readonly string[]): Promise<string[]> {
   const all = ids ?? (await waitsMadeLately(db));
   const met: string[] = [];
   for (let at = 0; at < all.length; at += ROWS_PER_LOOK)
     met.push(...(await endMet(db, all.slice(at, at + ROWS_PER_LOOK))));
+  if (met.length > 0) await wakeDue(db);
   return met;
 }
 

@@ -1,4 +1,5 @@
 import { type Db, sql } from '@dueline/db';
+import { wakeDue } from './wake.ts';
 
 /**
  * processing -> pending for rows whose lease is over: their worker died, froze or never got the ticket. The try is given
@@ -30,5 +31,7 @@ async function takeBack(db: Db, isStale: ReturnType<typeof sql>): Promise<number
     update scheduled_action as action
        set status = 'pending', fence = action.fence + 1, attempt = action.attempt - 1, lease_until = null, updated_at = clock_timestamp()
       from stale where action.id = stale.id`);
-  return rowCount ?? 0;
+  const takenBack = rowCount ?? 0;
+  if (takenBack > 0) await wakeDue(db);
+  return takenBack;
 }

@@ -19,3 +19,7 @@ export const batchSize = 500;
 export const maxRetries = 3;
 /** Minutes after which a claim without news is taken back: the lease. Source: the seeds' staleProcessingMinute. */
 export const staleProcessingMinute = 5;
+/** Seconds after its expiry that a waiting row is left alone, so that a fact in time which is still on its way decides it. */
+export const waitGraceSeconds = 15;
+/** Processes that a row may kill while it is alone in their hand; with one more it fails. */
+export const MAX_RESCUES = 4;

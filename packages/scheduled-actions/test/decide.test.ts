@@ -25,7 +25,7 @@ test.for(REASONS)('%j: cancelled for %s', ([changes, reason]) => {
 test('a failed decision is repeated three times after up to 5, 10 and 20 s, then fails', () => {
   for (let retryCount = 0; retryCount < maxRetries; retryCount += 1) {
     for (let n = 0; n < 200; n += 1) {
-      const outcome = failedDecision({ id: '1', fence: '2', retryCount }, 'why');
+      const outcome = failedDecision({ id: '1', fence: '2', retryCount }, { error: 'why', fatal: false });
       expect(outcome).toMatchObject({ id: '1', fence: '2', to: 'pending', error: 'why' });
       const wait = outcome.to === 'pending' ? outcome.retryInMs : -1;
       expect(wait).toBeGreaterThanOrEqual(0);
@@ -33,7 +33,7 @@ test('a failed decision is repeated three times after up to 5, 10 and 20 s, then
       expect(Number.isInteger(wait)).toBe(true);
     }
   }
-  expect(failedDecision({ id: '1', fence: '2', retryCount: 3 }, 'why')).toEqual({
+  expect(failedDecision({ id: '1', fence: '2', retryCount: 3 }, { error: 'why', fatal: false })).toEqual({
     id: '1',
     fence: '2',
     to: 'failed',

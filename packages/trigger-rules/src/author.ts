@@ -20,6 +20,7 @@ const ruleDraft = z.strictObject({
   actionType: z.enum(ACTION_TYPES),
   actionConfig: sendMessageConfig,
   enabled: z.boolean().default(true),
+  whenDisabled: z.enum(['cancel', 'hold']).default('cancel'),
   frequency: z.enum(FREQUENCIES).default('once_per_hour'), // the seeds' default
   cooldownSeconds: z.number().int().min(0).max(2_147_483_647).default(0),
 });
@@ -39,16 +40,16 @@ export async function createRule(db: Db, tenant: Tenant, draft: RuleDraft): Prom
   return inTenant(db, tenant, async (tx) => {
     const { rows } = await tx.execute<{ id: string }>(sql`
       insert into trigger_rule (organization_id, line_oa_id, name, source_type, source_config, action_type, action_config, enabled,
-                                frequency, cooldown_seconds)
+                                when_disabled, frequency, cooldown_seconds)
       values (${tenant.organizationId}, ${tenant.lineOaId}, ${rule.name}, ${rule.sourceType}, ${JSON.stringify(rule.sourceConfig)},
-              ${rule.actionType}, ${JSON.stringify(rule.actionConfig)}, ${rule.enabled}, ${rule.frequency}, ${rule.cooldownSeconds})
+              ${rule.actionType}, ${JSON.stringify(rule.actionConfig)}, ${rule.enabled}, ${rule.whenDisabled}, ${rule.frequency}, ${rule.cooldownSeconds})
       returning id`);
     if (rows[0] === undefined) throw new Error('insert returned no row');
     return rows[0].id;
   });
 }
 
-/** Deletes a rule softly: it fires no more, and its waiting actions are cancelled when they come due. False: no such live rule. */
+/** Deletes a rule softly: it fires no more, and its waiting actions are cancelled, by the sweep or when they come due. False: no such live rule. */
 export async function deleteRule(db: Db, tenant: Tenant, ruleId: string): Promise<boolean> {
   return inTenant(db, tenant, async (tx) => {
     const { rowCount } = await tx.execute(sql`
@@ -58,7 +59,7 @@ export async function deleteRule(db: Db, tenant: Tenant, ruleId: string): Promis
   });
 }
 
-/** Switches a rule on or off. A disabled rule's waiting actions are looked at when due. False: no such live rule. */
+/** Switches a rule on or off. A disabled rule's waiting actions are looked at when due: cancelled, or held until it is enabled. False: no such live rule. */
 export async function setRuleEnabled(
   db: Db,
   tenant: Tenant,

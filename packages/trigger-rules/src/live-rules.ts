@@ -14,13 +14,14 @@ export async function liveRules(tx: Tx, tenant: Tenant, sourceType: SourceType):
   return rows.map(parseRule);
 }
 
-/** What became of a rule whose action waited. */
-export type RuleState = 'live' | 'disabled' | 'deleted';
+/** What became of a rule whose action waited. `held`: disabled, and its waiting actions are kept until it is enabled. */
+export type RuleState = 'live' | 'disabled' | 'held' | 'deleted';
 
 /** By rule id; a rule that does not exist any more counts as deleted and is left out. */
 export async function getRuleStates(tx: Tx, ruleIds: readonly string[]): Promise<ReadonlyMap<string, RuleState>> {
   const { rows } = await tx.execute<{ id: string; state: RuleState }>(sql`
-    select id, case when deleted_date is not null then 'deleted' when not enabled then 'disabled' else 'live' end as state
+    select id, case when deleted_date is not null then 'deleted' when enabled then 'live' when when_disabled = 'hold' then 'held'
+                else 'disabled' end as state
       from trigger_rule where id = any(${column([...new Set(ruleIds)], 'bigint')})`);
   return new Map(rows.map((row) => [row.id, row.state]));
 }

@@ -2,11 +2,15 @@ import type { ActionRequest, Tenant } from '@dueline/contracts';
 import { column, sql, type Tx } from '@dueline/db';
 import { storableText } from '@dueline/kernel';
 
-/** What was decided. `fired`: handed to line-delivery; `scheduled`: waits; `unlocked`: need not wait longer; the others ended here. */
+/**
+ * What was decided. `fired`: handed to line-delivery; `scheduled`: waits; `unlocked`: need not wait longer; `deferred`: waits longer; the
+ * others ended here.
+ */
 export type Decision =
   | 'fired'
   | 'scheduled'
   | 'unlocked'
+  | 'deferred'
   | 'not_matched'
   | 'suppressed'
   | 'cancelled'
@@ -38,6 +42,11 @@ export const REASON_CODES = [
   'rule_deleted',
   'rule_invalid',
   'decision_failed',
+  'skipped_while_stopped',
+  'expired',
+  'quiet_hours',
+  'account_stopped',
+  'kills_its_process',
 ] as const;
 export type ReasonCode = (typeof REASON_CODES)[number];
 
@@ -67,6 +76,7 @@ const STATUS: Record<Decision, 'success' | 'skipped' | 'cancelled' | 'failed'> =
   not_matched: 'skipped',
   suppressed: 'skipped',
   cancelled: 'cancelled',
+  deferred: 'skipped',
   retried: 'failed',
   failed: 'failed',
 };

@@ -49,3 +49,19 @@ export const campaignStaleSeconds = seconds({
   productionMinimum: 900,
   description: 'Seconds without a sign of life after which a campaign that is being sent is taken back.',
 });
+
+/** Whether a claimer LISTENs. */
+export const listenForDue = z
+  .stringbool()
+  .default(true)
+  .describe(
+    'Whether this process LISTENs for rows that have become due; off, it finds them within a second. At most four replicas should.',
+  );
+
+/** How long a wait that is over is left to facts on their way. */
+export const waitGrace = seconds({
+  default: 15,
+  productionMinimum: 5,
+  description:
+    'Seconds after its expiry that a wait is left to facts which happened in time and are still on their way.',
+});

@@ -6,4 +6,13 @@ export {
   releaseEvents,
 } from './announce.ts';
 export type { EventOf, OutboxEvent } from './event.ts';
-export { failEvent, peekEventUsers, takeEvents } from './take.ts';
+export {
+  failEvent,
+  giveUpEvent,
+  type HeldEvent,
+  holdEvents,
+  MAX_EVENT_RESCUES,
+  recoverEventsInHand,
+  suspectEvents,
+} from './fail.ts';
+export { peekEventUsers, takeEventAlone, takeEvents } from './take.ts';

@@ -1,7 +1,7 @@
 import type { Tenant, Ticket } from '@dueline/contracts';
 import { sql } from 'drizzle-orm';
 import { ticketRows } from '../batch.ts';
-import type { Db, Tx } from '../open.ts';
+import type { Tx } from '../open.ts';
 import { EVENT_COLUMNS, type EventRow, type OutboxEvent, parseEvent } from './event.ts';
 
 /** The people of whom the events of these tickets tell, each once: for the locks that come before the events'. Locks nothing. */
@@ -19,10 +19,24 @@ export async function peekEventUsers(tx: Tx, tenant: Tenant, tickets: readonly T
 /**
  * published -> gone, into event_archive, for the rows of `tenant` whose fence still fits. Only what comes back may be
  * decided: a repeated or stale ticket has no row any more. Locks in id order, so that two messages never deadlock.
+ * Events that a process may have died of are left: see {@link takeEventAlone}.
  *
  * @throws PermanentError when an event is not what its topic promises: taken alone, it fails alone.
  */
 export async function takeEvents(tx: Tx, tenant: Tenant, tickets: readonly Ticket[]): Promise<OutboxEvent[]> {
+  return take(tx, tenant, { tickets, suspectsToo: false });
+}
+
+/** The same for one event, whatever its past: nothing else may be decided in this process meanwhile. */
+export async function takeEventAlone(tx: Tx, tenant: Tenant, ticket: Ticket): Promise<OutboxEvent[]> {
+  return take(tx, tenant, { tickets: [ticket], suspectsToo: true });
+}
+
+async function take(
+  tx: Tx,
+  tenant: Tenant,
+  { tickets, suspectsToo }: { tickets: readonly Ticket[]; suspectsToo: boolean },
+): Promise<OutboxEvent[]> {
   const { rows } = await tx.execute<EventRow>(sql`
     with held as materialized (
       select event.id
@@ -31,6 +45,7 @@ export async function takeEvents(tx: Tx, tenant: Tenant, tickets: readonly Ticke
           on event.id = ticket.id and event.fence = ticket.fence
        where event.status = 'published'
          and event.organization_id = ${tenant.organizationId} and event.line_oa_id = ${tenant.lineOaId}
+         and (not event.alone or ${suspectsToo})
        order by event.id
          for update of event
     ), gone as (
@@ -43,22 +58,4 @@ export async function takeEvents(tx: Tx, tenant: Tenant, tickets: readonly Ticke
     )
     select ${EVENT_COLUMNS} from gone order by id`);
   return rows.map(parseEvent);
-}
-
-/** Failed decisions after which an event is dead. */
-const MAX_ATTEMPTS = 20;
-
-/**
- * Counts a failed decision of an event and leaves it for a while: 5 s · 2^n, at most 10 minutes; after 20 it is dead and
- * waits for a person. An event that was decided in the meantime is left alone.
- */
-export async function failEvent(db: Db, { id, fence }: Ticket): Promise<void> {
-  await db.execute(sql`
-    update event_outbox
-       set attempts = attempts + 1,
-           status = case when attempts + 1 >= ${MAX_ATTEMPTS} then 'dead' else status end,
-           fence = fence + case when attempts + 1 >= ${MAX_ATTEMPTS} then 1 else 0 end,
-           lease_until = case when attempts + 1 < ${MAX_ATTEMPTS}
-                              then clock_timestamp() + least(interval '10 minutes', interval '5 seconds' * power(2, attempts)) end
-     where id = ${id} and fence = ${fence} and status = 'published'`);
 }

@@ -28,6 +28,8 @@ export const eventOutbox = pgTable(
       .notNull()
       .default('pending'),
     attempts: smallint('attempts').notNull().default(0),
+    alone: boolean('alone').notNull().default(false),
+    rescueCount: smallint('rescue_count').notNull().default(0),
     fence: id('fence').notNull().default(sql`0`),
     leaseUntil: instant('lease_until'),
   },

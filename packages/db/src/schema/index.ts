@@ -1,3 +1,5 @@
+export { actionOperation } from './action-operation.ts';
+export { actionOperationStep } from './action-operation-step.ts';
 export { actionWait } from './action-wait.ts';
 export { attentionItem } from './attention-item.ts';
 export { attributeChange } from './attribute-change.ts';

@@ -1,13 +1,24 @@
 import { sql } from 'drizzle-orm';
-import { index, integer, jsonb, pgTable, smallint, text, unique, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import {
+  boolean,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  smallint,
+  text,
+  unique,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core';
 import { id, instant, tenantColumns } from './columns.ts';
 
 /**
  * Work that waits for its time. Written by scheduled-actions; moves are guarded.
  * idx_scheduled_action_pending: the claim. idx_scheduled_action_due: the look-ahead. idx_scheduled_action_processing:
  * recoverStaleProcessing. idx_scheduled_action_user: open work of a person and rule. idx_scheduled_action_anchor: what hangs on a
- * date that moved. idx_scheduled_action_waiting: facts older than their wait. scheduled_action_open_key: at most one open row of a
- * key.
+ * date that moved. idx_scheduled_action_waiting: facts older than their wait. idx_scheduled_action_rule: what a deleted rule left.
+ * scheduled_action_open_key: at most one open row of a key.
  */
 export const scheduledAction = pgTable(
   'scheduled_action',
@@ -32,6 +43,7 @@ export const scheduledAction = pgTable(
     branch: text('branch'),
     maxLatenessSeconds: integer('max_lateness_seconds'),
     openKey: text('open_key'),
+    alone: boolean('alone').notNull().default(false),
     executedAt: instant('executed_at'),
     status: text('status', { enum: ['pending', 'processing', 'done', 'failed', 'cancelled'] })
       .notNull()
@@ -55,20 +67,23 @@ export const scheduledAction = pgTable(
   },
   (table) => [
     unique('scheduled_action_dedup_key').on(table.lineOaId, table.dedupKey),
-    unique('scheduled_action_tenant_key').on(table.organizationId, table.lineOaId, table.id),
+    unique('scheduled_action_tenant_key').on(table.id, table.organizationId, table.lineOaId),
     uniqueIndex('scheduled_action_open_key')
       .on(table.lineOaId, table.openKey)
       .where(sql`status in ('pending', 'processing') and open_key is not null`),
     index('idx_scheduled_action_pending')
       .on(table.lane, table.lineOaId, table.executeAt, table.id)
       .where(sql`status = 'pending'`),
-    index('idx_scheduled_action_due').on(table.executeAt).where(sql`status = 'pending'`),
+    index('idx_scheduled_action_due').on(table.executeAt).where(sql`status = 'pending' and gen >= 0`),
     index('idx_scheduled_action_anchor')
       .on(table.lineOaId, table.userId, table.anchorRef)
       .where(sql`status in ('pending', 'processing') and anchor_ref is not null`),
     index('idx_scheduled_action_waiting')
       .on(table.anchorAt)
       .where(sql`status = 'pending' and anchor_at is not null and branch is null`),
+    index('idx_scheduled_action_rule')
+      .on(table.triggerRuleId, table.id)
+      .where(sql`status = 'pending' and trigger_rule_id is not null`),
     index('idx_scheduled_action_processing').on(table.id).where(sql`status = 'processing'`),
     index('idx_scheduled_action_user')
       .on(table.userId, table.triggerRuleId)

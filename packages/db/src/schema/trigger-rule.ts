@@ -22,6 +22,9 @@ export const triggerRule = pgTable(
       .notNull()
       .default('once_per_hour'),
     cooldownSeconds: integer('cooldown_seconds').notNull().default(0),
+    whenDisabled: text('when_disabled', { enum: ['cancel', 'hold'] })
+      .notNull()
+      .default('cancel'),
     workflowId: id('workflow_id'),
     workflowNodePath: text('workflow_node_path'),
     createdDate: instant('created_date').notNull().default(sql`app_now()`),

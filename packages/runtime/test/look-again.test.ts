@@ -1,15 +1,15 @@
+import { createLookAgain } from '@dueline/runtime';
 import { expect, test } from 'vitest';
-import { createLookAgain } from '../src/look-again.ts';
 
-test('after a find the outbox is looked at again, ever less often, and then left to the poll', () => {
+test('after a find one looks again, ever less often, and then leaves it to the poll', () => {
   let now = 1_000;
   const again = createLookAgain(() => now);
   expect(again.waits()).toEqual([]);
 
   again.found();
-  expect(again.waits()).toEqual([10, 30, 70, 150, 310, 630]);
+  expect(again.waits()).toEqual([5, 15, 35, 75, 155, 315, 635]);
   now += 100;
-  expect(again.waits()).toEqual([50, 210, 530]);
+  expect(again.waits()).toEqual([55, 215, 535]);
   now += 600;
   expect(again.waits()).toEqual([]);
 });
@@ -21,5 +21,5 @@ test('another find begins anew', () => {
   now += 500;
   again.found();
 
-  expect(again.waits()).toHaveLength(6);
+  expect(again.waits()).toHaveLength(7);
 });

@@ -1,0 +1,103 @@
+import type { Tenant } from '@dueline/contracts';
+import { inTransaction, sql, takeInHand } from '@dueline/db';
+import { columnOf, insertTenant, lineUserId, type TestDb, testDb } from '@dueline/db/testing';
+import { claimBatch, scheduleMany } from '@dueline/scheduled-actions';
+import { actionToSchedule } from '@dueline/scheduled-actions/testing';
+import { createRule, deleteRule } from '@dueline/trigger-rules';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { recoverRows } from '../src/recover.ts';
+
+let own: TestDb;
+let tenant: Tenant;
+let ruleId: string;
+beforeEach(async () => {
+  own = await testDb();
+  tenant = await insertTenant(own.db);
+  ruleId = await newRule();
+});
+afterEach(() => own[Symbol.asyncDispose]());
+
+const newRule = () =>
+  createRule(own.db, tenant, {
+    name: 'rule',
+    sourceType: 'attribute_changed',
+    sourceConfig: { attribute: 'city' },
+    actionType: 'send_message',
+    actionConfig: { messages: [{ type: 'text', text: 'hello' }], delay: { seconds: 3_600 } },
+  });
+
+const schedule = (count: number, triggerRuleId: string | null, delaySeconds = 3_600) =>
+  inTransaction(own.db, (tx) =>
+    scheduleMany(
+      tx,
+      Array.from({ length: count }, (_, n) =>
+        actionToSchedule(tenant, { userId: lineUserId(n), triggerRuleId, ruleVersion: 1, delaySeconds }),
+      ),
+    ),
+  );
+
+async function recover(): Promise<[string, number][]> {
+  const reports: [string, number][] = [];
+  await recoverRows({ db: own.db, onRecovered: (what, count) => reports.push([what, count]) })();
+  return reports;
+}
+const statuses = () =>
+  columnOf(
+    own.db,
+    `select concat_ws(' ', status, cancel_reason, count(*)) from scheduled_action group by status, cancel_reason order by 1`,
+  );
+
+test('[T12] what waits for a deleted rule is cancelled, however much it is, with its history; what waits for others is not', async () => {
+  await schedule(1_100, ruleId);
+  await schedule(2, await newRule());
+  await schedule(3, null);
+  expect(await recover()).toEqual([]);
+  await deleteRule(own.db, tenant, ruleId);
+
+  const both = await Promise.all([recover(), recover()]); // two replicas at once
+
+  expect(both.flat().reduce((sum, [, count]) => sum + count, 0)).toBe(1_100);
+  expect(await statuses()).toEqual(['cancelled rule_deleted 1100', 'pending 5']);
+  expect(
+    await columnOf(
+      own.db,
+      `select concat_ws(' ', decision, reason_code, rule_version, count(*), count(distinct scheduled_action_id)) from trigger_log group by decision, reason_code, rule_version`,
+    ),
+  ).toEqual(['cancelled rule_deleted 1 1100 1100']);
+});
+
+test('[T12] a row of a deleted rule that is claimed is left to its decision; one that somebody holds, to the next sweep', async () => {
+  await schedule(2, ruleId, 0);
+  await deleteRule(own.db, tenant, ruleId);
+  const claim = { claimedBy: 'a:1', via: 'queue', leaseSeconds: 60, maxProcessing: 10, overdueMs: 0 } as const;
+  await claimBatch(own.db, { ...claim, limit: 1 });
+  await inTransaction(own.db, async (tx) => {
+    await tx.execute(sql`select from scheduled_action for no key update`);
+    expect(await recover()).toEqual([]);
+  });
+  expect(await recover()).toEqual([['of_deleted_rule', 1]]);
+  expect(await statuses()).toEqual(['cancelled rule_deleted 1', 'processing 1']);
+});
+
+test('[T9b] the deaths of a process that never came back are counted when its lease is over, before its claim is taken back', async () => {
+  await schedule(1, null, 0);
+  const [ticket] = await claimBatch(own.db, {
+    ...{ claimedBy: 'a:1', via: 'queue', leaseSeconds: -1, maxProcessing: 10, overdueMs: 0, limit: 1 },
+  });
+  await takeInHand(own.db, { claimedBy: 'w:1', kind: 'action', ids: [ticket?.id ?? ''], leaseSeconds: -1 });
+  expect(await recover()).toEqual([['deadly_row', 1]]);
+  expect(
+    await columnOf(own.db, `select concat_ws(' ', status, attempt, rescue_count, alone) from scheduled_action`),
+  ).toEqual(['pending 0 1 t']);
+});
+
+test('[T9] a lease that ran out says nothing about its row', async () => {
+  await schedule(1, null, 0);
+  await claimBatch(own.db, {
+    ...{ claimedBy: 'a:1', via: 'queue', leaseSeconds: -1, maxProcessing: 10, overdueMs: 0, limit: 1 },
+  });
+  expect(await recover()).toEqual([['scheduled_action', 1]]);
+  expect(
+    await columnOf(own.db, `select concat_ws(' ', status, attempt, rescue_count, alone) from scheduled_action`),
+  ).toEqual(['pending 0 0 f']);
+});

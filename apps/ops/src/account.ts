@@ -1,0 +1,123 @@
+import { parseArgs } from 'node:util';
+import { getStop, RESUME_HOW, type ResumeHow, resumeAccount, type StopTarget, stopAccount } from '@dueline/accounts';
+import type { Tenant } from '@dueline/contracts';
+import { type Db, inTransaction, openDatabase, type Tx } from '@dueline/db';
+import { PermanentError } from '@dueline/kernel';
+import { skipHeldUp, spreadHeldUp, wakeDue } from '@dueline/scheduled-actions';
+import { recordDecisions } from '@dueline/trigger-rules';
+import { loadAccountConfig } from './config.ts';
+
+const USAGE = `usage: dueline account stop   <account id> | --organization <id>   [--by <who>] [--reason <why>] [--json]
+       dueline account resume <account id> | --organization <id>   --how catch_up|skip|spread [--by …] [--reason …] [--json]
+
+catch_up: what was held up is done at once; skip: it is cancelled; spread: it is done over some minutes.
+Messages that were planned before the stop, and campaigns, go on where they are, unless they are too late by now.`;
+
+interface AccountCommand {
+  readonly verb: 'stop' | 'resume';
+  readonly target: StopTarget;
+  readonly by: string;
+  readonly reason: string | null;
+  readonly how: ResumeHow | undefined;
+  readonly json: boolean;
+}
+
+const ID = /^[1-9][0-9]{0,18}$/;
+
+/** @throws PermanentError with the usage when the words are not a command. */
+export function parseAccountCommand(words: readonly string[], { user }: { user: string }): AccountCommand {
+  const { values, positionals } = parseWords(words);
+  const [verb, lineOaId, ...rest] = positionals;
+  const how = RESUME_HOW.find((known) => known === values.how);
+  const id = lineOaId ?? values.organization ?? '';
+  const isOneTarget = (lineOaId === undefined) !== (values.organization === undefined);
+  if ((verb !== 'stop' && verb !== 'resume') || rest.length > 0 || !isOneTarget || !ID.test(id)) throw usage();
+  if (verb === 'resume' ? how === undefined : values.how !== undefined) throw usage();
+  const target = lineOaId === undefined ? { organizationId: id } : { lineOaId: id };
+  return { verb, target, by: values.by ?? user, reason: values.reason ?? null, how, json: values.json ?? false };
+}
+
+const usage = (cause?: unknown) => new PermanentError(USAGE, { cause });
+
+function parseWords(words: readonly string[]) {
+  const text = { type: 'string' } as const;
+  try {
+    return parseArgs({
+      args: [...words],
+      allowPositionals: true,
+      options: { organization: text, by: text, reason: text, how: text, json: { type: 'boolean' } },
+    });
+  } catch (cause) {
+    throw usage(cause);
+  }
+}
+
+/** Stops or resumes an account or an organization, and prints what was done. */
+export async function runAccount(
+  words: readonly string[],
+  { env, print, login }: { env: NodeJS.ProcessEnv; print: (line: string) => void; login: string },
+): Promise<void> {
+  const config = loadAccountConfig(env);
+  const command = parseAccountCommand(words, { user: login });
+  const { db, close } = openDatabase({
+    url: config.DATABASE_URL,
+    applicationName: 'ops',
+    maxConnections: 1,
+    onError: () => undefined, // the statement in hand throws
+  });
+  try {
+    const { verb, target, how } = command;
+    const count = how === undefined ? await stop(db, command) : await resume(db, { ...command, how });
+    const done = { command: verb, ...target, ...(how && { how, actions: count }) };
+    const text = how === undefined ? 'stopped' : `resumed (${how}): ${count} actions were ${DONE[how]}`;
+    print(command.json ? JSON.stringify(done) : text);
+  } finally {
+    await close();
+  }
+}
+
+const DONE: Readonly<Record<ResumeHow, string>> = {
+  catch_up: 'rearranged',
+  skip: 'cancelled',
+  spread: 'given a later time',
+};
+
+async function stop(db: Db, { target, by, reason }: AccountCommand): Promise<number> {
+  await inTransaction(db, (tx) => stopAccount(tx, target, { by, reason }));
+  return 0;
+}
+
+/** Arranges what was held up while nothing is claimed yet, then lets go. */
+async function resume(
+  db: Db,
+  { target, by, reason, how }: Pick<AccountCommand, 'target' | 'by' | 'reason'> & { readonly how: ResumeHow },
+): Promise<number> {
+  const held = await inTransaction(db, (tx) => getStop(tx, target));
+  const steps = { catch_up: async () => 0, skip, spread: spreadHeldUp };
+  let count = 0;
+  for (const tenant of held.tenants) {
+    const step = () => inTransaction(db, (tx) => steps[how](tx, tenant, held));
+    for (let moved = await step(); moved > 0; moved = await step()) count += moved;
+  }
+  await inTransaction(db, async (tx) => {
+    await resumeAccount(tx, target, { by, reason, how, count });
+    await wakeDue(tx);
+  });
+  return count;
+}
+
+async function skip(tx: Tx, tenant: Tenant, { until }: { until: string }): Promise<number> {
+  const skipped = await skipHeldUp(tx, tenant, { until });
+  await recordDecisions(
+    tx,
+    skipped.map(({ id, request, ...action }) => ({
+      ...action,
+      scheduledActionId: id,
+      action: request,
+      triggerOn: 'scheduled_action',
+      decision: 'cancelled',
+      reasonCode: 'skipped_while_stopped',
+    })),
+  );
+  return skipped.length;
+}

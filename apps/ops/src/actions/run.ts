@@ -1,0 +1,163 @@
+import { type AccountName, listAccounts } from '@dueline/accounts';
+import { type Db, openDatabase } from '@dueline/db';
+import { cancelDeliveries } from '@dueline/deliveries';
+import { PermanentError } from '@dueline/kernel';
+import {
+  type ActionOperation,
+  confirmOperation,
+  listActions,
+  type OperationOutcome,
+  operate,
+  previewOperation,
+  showAction,
+} from '@dueline/scheduled-actions';
+import { loadActionsConfig } from '../config.ts';
+import { type CommandLine, HELP, readCommandLine, UsageError } from './command-line.ts';
+import { filterOf, operationOf } from './read-operation.ts';
+import { detailLines, outcomeLine, pageLines, previewLines, reportLines } from './render.ts';
+import { oneLine, tableOf } from './table.ts';
+
+/** What the commands need of the outside. */
+export interface ActionsDeps {
+  readonly env: NodeJS.ProcessEnv;
+  readonly print: (line: string) => void;
+  readonly printError: (line: string) => void;
+  /** Who runs it, when that is not said. */
+  readonly login: string;
+}
+
+/** A preview reads all that its filter names, hundreds of thousands perhaps. */
+const STATEMENT_TIMEOUT_MS = 120_000;
+
+const ROWS_OF_A_PAGE = 20;
+
+/** What a command found: one JSON object, or the lines for a person. */
+interface Answer {
+  readonly json: unknown;
+  readonly lines: readonly string[];
+  readonly isWhole: boolean;
+}
+
+/** Runs `dueline actions …` and returns its exit code: 0 done, 1 not or not all of it done, 2 not understood. */
+export async function runActions(deps: ActionsDeps, args: readonly string[]): Promise<0 | 1 | 2> {
+  try {
+    const commandLine = readCommandLine(args);
+    if (commandLine === 'help') {
+      deps.print(HELP.trimEnd());
+      return 0;
+    }
+    const { json, lines, isWhole } = await answer(deps, commandLine);
+    if (commandLine.json) deps.print(JSON.stringify(json));
+    else for (const line of lines) (isWhole || lines.length > 1 ? deps.print : deps.printError)(line);
+    return isWhole ? 0 : 1;
+  } catch (error) {
+    if (error instanceof PermanentError) {
+      deps.printError(error.message);
+      return 1;
+    }
+    if (!(error instanceof UsageError)) throw error;
+    deps.printError(`${error.message}\n\n./dueline actions --help says more`);
+    return 2;
+  }
+}
+
+async function answer({ env, login }: ActionsDeps, commandLine: CommandLine): Promise<Answer> {
+  const change = commandLine.command === 'list' || commandLine.command === 'show' ? undefined : changeOf(commandLine);
+  const { db, close } = openDatabase({
+    url: loadActionsConfig(env).DATABASE_URL,
+    applicationName: 'actions',
+    maxConnections: 1,
+    onError: () => undefined, // the statement in hand throws
+    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+  });
+  try {
+    const account = await accountOf(db, commandLine.values.account);
+    const author = { by: commandLine.values.by ?? login, why: commandLine.values.why };
+    if (change !== undefined) return await changeActions(db, account, { commandLine, change, author });
+    return commandLine.command === 'list' ? await list(db, account, commandLine) : await show(db, account, commandLine);
+  } finally {
+    await close();
+  }
+}
+
+type Change = { readonly token: string } | { readonly operation: ActionOperation };
+
+/** Read before the database is asked, so that a typing error costs nothing. */
+function changeOf(commandLine: CommandLine): Change {
+  const { confirm } = commandLine.values;
+  if (confirm === undefined) return { operation: operationOf(commandLine) };
+  if (commandLine.id !== undefined || Object.keys(filterOf(commandLine)).length > 0)
+    throw new UsageError('--confirm does what the preview showed; it takes neither id nor filter');
+  return { token: confirm };
+}
+
+async function accountOf(db: Db, id: string | undefined): Promise<AccountName> {
+  const accounts = await listAccounts(db);
+  const [account, ...others] = accounts.filter(({ lineOaId }) => id === undefined || lineOaId === id);
+  if (account !== undefined && others.length === 0) return account;
+  const names = tableOf(
+    ['id', 'name'],
+    accounts.map(({ lineOaId, name }) => [lineOaId, oneLine(name, 60)]),
+  );
+  const problem = id === undefined ? 'say which account with --account <id>' : `there is no account ${oneLine(id, 30)}`;
+  throw new PermanentError(accounts.length === 0 ? 'there is no account yet' : `${problem}:\n  ${names.join('\n  ')}`);
+}
+
+async function list(db: Db, account: AccountName, commandLine: CommandLine): Promise<Answer> {
+  const { limit = String(ROWS_OF_A_PAGE), after } = commandLine.values;
+  if (!/^[1-9]\d{0,2}$/.test(limit)) throw new UsageError(`--limit ${limit}: a number from 1 to 500`);
+  const page = await listActions(db, account, { filter: filterOf(commandLine), limit: Number(limit), after });
+  return { json: page, lines: pageLines(account, page), isWhole: true };
+}
+
+async function show(db: Db, account: AccountName, { id = '' }: CommandLine): Promise<Answer> {
+  const action = await showAction(db, account, id);
+  if (action === undefined) throw new PermanentError(`there is no action ${id} in account ${account.lineOaId}`);
+  return { json: action, lines: detailLines(account, action), isWhole: true };
+}
+
+async function changeActions(
+  db: Db,
+  account: AccountName,
+  {
+    commandLine,
+    change,
+    author,
+  }: { commandLine: CommandLine; change: Change; author: { by: string; why: string | undefined } },
+): Promise<Answer> {
+  if ('token' in change) {
+    const kind = commandLine.command === 'fire' ? 'fire_now' : (commandLine.command as ActionOperation['kind']);
+    const report = await confirmOperation(db, account, { token: change.token, kind, by: author.by, cancelDeliveries });
+    return { json: report, lines: reportLines(report), isWhole: Object.keys(report.refused).length === 0 };
+  }
+  const { operation } = change;
+  if (commandLine.id === undefined) {
+    const preview = await previewOperation(db, account, { ...author, filter: filterOf(commandLine), operation });
+    return { json: preview, lines: previewLines(account, preview), isWhole: true };
+  }
+  const outcome = await changeOne(db, account, { commandLine, id: commandLine.id, operation, author });
+  const now = await showAction(db, account, outcome.id);
+  return { json: outcome, lines: [outcomeLine(account, outcome, now)], isWhole: outcome.result !== 'refused' };
+}
+
+/** Under the fence that the person names, else the one of this moment. */
+async function changeOne(
+  db: Db,
+  account: AccountName,
+  {
+    commandLine,
+    id,
+    operation,
+    author,
+  }: {
+    commandLine: CommandLine;
+    id: string;
+    operation: ActionOperation;
+    author: { by: string; why: string | undefined };
+  },
+): Promise<OperationOutcome> {
+  if (Object.keys(filterOf(commandLine)).length > 0) throw new UsageError('either an id or a filter, not both');
+  const fence = commandLine.values.fence ?? (await showAction(db, account, id))?.fence ?? '0';
+  if (!/^\d{1,19}$/.test(fence)) throw new UsageError(`--fence ${fence}: a number, as show tells it`);
+  return operate(db, account, { ...author, ticket: { id, fence }, operation, cancelDeliveries });
+}

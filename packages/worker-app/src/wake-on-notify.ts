@@ -1,0 +1,35 @@
+import { type Listener, listen } from '@dueline/db';
+import type { Worker } from './worker.ts';
+
+/**
+ * LISTENs on a channel until the worker stops: calls `onWake` for each hint, counts the hints, and shows whether it hears. None is
+ * promised to come, so the caller polls as well.
+ *
+ * @param options.url A direct connection: a pooler in transaction mode swallows every notification.
+ */
+export function wakeOnNotify(
+  { log, metrics, onStop }: Pick<Worker, 'log' | 'metrics' | 'onStop'>,
+  { url, channel, onWake }: { url: string; channel: string; onWake: () => void },
+): Listener {
+  const wakeups = metrics.counter({
+    name: 'dueline_wakeups_total',
+    help: 'Hints that something may be there, by the channel and by what gave them.',
+    labels: ['channel', 'source'],
+  });
+  const listener = listen({
+    url,
+    channel,
+    onWake: (source) => {
+      wakeups.inc({ channel, source });
+      onWake();
+    },
+    onLost: (error) => log.warn({ err: error, channel }, 'LISTEN was lost; polling until it is back'),
+  });
+  onStop('listener', () => listener.close());
+  metrics.gauge({
+    name: 'dueline_listener_connected',
+    help: '1 while LISTEN stands; without it work is found by polling.',
+    collect: (gauge) => gauge.set(listener.connected() ? 1 : 0),
+  });
+  return listener;
+}
