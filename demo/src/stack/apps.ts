@@ -6,8 +6,13 @@ import { type OurProcess, ROOT, spawnNode } from './process.ts';
 /** The apps of the walk, and what each is told besides the common settings. */
 const APPS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'pg-listener': { OUTBOX_LEASE_SECONDS: '10' },
-  'trigger-worker': { CLAIM_LEASE_SECONDS: '10' },
-  'cron-scheduler': { CLAIM_LEASE_SECONDS: '10', REAP_INTERVAL_SECONDS: '1', CAMPAIGN_TICK_INTERVAL_SECONDS: '1' },
+  'trigger-worker': { CLAIM_LEASE_SECONDS: '10', WAIT_GRACE_SECONDS: '1' },
+  'cron-scheduler': {
+    CLAIM_LEASE_SECONDS: '10',
+    WAIT_GRACE_SECONDS: '1',
+    REAP_INTERVAL_SECONDS: '1',
+    CAMPAIGN_TICK_INTERVAL_SECONDS: '1',
+  },
   'campaign-dispatcher': { CAMPAIGN_STALE_SECONDS: '8', REAP_INTERVAL_SECONDS: '1' },
   'line-delivery': {
     ...{ ATTEMPT_DEADLINE_SECONDS: '2', SETTLE_MARGIN_SECONDS: '1', LEASE_MARGIN_SECONDS: '3' },
