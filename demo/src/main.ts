@@ -29,7 +29,9 @@ async function tellStory(
   { plant }: Options,
   narrator: Narrator,
 ): Promise<{ verdict: Verdict; lastSeq: number }> {
-  const { receipts: planned, waiting, cancelled: cancelledPlanned } = planStory();
+  const { receipts: planned, cancelled: cancelledPlanned, ...story } = planStory();
+  const hasWaits = plant === undefined; // a fault is planted in the first scene, which is enough to notice it
+  const waiting = hasWaits ? story.waiting : new Map();
   const cast = await seed(stack);
   narrator.line('four organizations, 9,500 people, ten rules and two campaigns are there; the story begins');
 
@@ -41,8 +43,9 @@ async function tellStory(
   await planting;
   await watch.settled(planned, RECEIVE_TIMEOUT_MS);
   const { executeAt, cancelled } = await readActions(stack, cast);
-  const waitingTimes = await playWaiting({ stack, cast, tell: narrator.cause, tellTime: narrator.time });
-  await watch.settled(waiting, RECEIVE_TIMEOUT_MS);
+  const scene = { stack, cast, tell: narrator.cause, tellTime: narrator.time };
+  const waitingTimes = hasWaits ? await playWaiting(scene) : [];
+  if (hasWaits) await watch.settled(waiting, RECEIVE_TIMEOUT_MS);
   watch.stop();
 
   const campaigns = await readCampaigns(stack);
@@ -55,7 +58,7 @@ async function tellStory(
     executeAt,
     cancelled,
     waits: await readWaits(stack),
-    waitsPlanned: WAITS_PLANNED,
+    waitsPlanned: hasWaits ? WAITS_PLANNED : { unlocked: 0, expired: 0, late: 0 },
     campaignsSent: campaigns.filter(({ status }) => status === CAMPAIGN_STATUS.sent).length,
     campaignsPlanned: CAMPAIGNS.length,
     violations,

@@ -25,6 +25,7 @@ const SETTINGS = {
   OUTBOX_LEASE_SECONDS: '2',
   REAP_INTERVAL_SECONDS: '0.5',
   INLINE_PROFILE: 'false',
+  QUEUE_AHEAD: '10000', // of which one account may hold half
 };
 const PATIENCE_MS = 60_000;
 

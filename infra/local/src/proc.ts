@@ -7,6 +7,7 @@ export interface ProcessStat {
   parent: number;
   group: number;
   startTime: string;
+  threads: number;
 }
 
 /** Which boot and which pid namespace a pid belongs to: the same number means something else in a container. */
@@ -24,7 +25,13 @@ export function readStat(pid: number): ProcessStat | undefined {
   if (text === undefined) return undefined;
   // The second field is the command in parentheses and may hold spaces and parentheses itself.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-  return { state: fields[0] ?? '', parent: Number(fields[1]), group: Number(fields[2]), startTime: fields[19] ?? '' };
+  return {
+    state: fields[0] ?? '',
+    parent: Number(fields[1]),
+    group: Number(fields[2]),
+    startTime: fields[19] ?? '',
+    threads: Number(fields[17]),
+  };
 }
 
 /** The working folder of a process; undefined when it is gone or belongs to somebody else. */
@@ -56,7 +63,8 @@ const running = (): { pid: number; stat: ProcessStat }[] =>
       return stat === undefined || isZombie(stat) ? [] : [{ pid, stat }];
     });
 
-export const isZombie = (stat: ProcessStat): boolean => stat.state === 'Z' || stat.state === 'X';
+/** Ended and not collected yet. A first thread that ended before the others is none: those still hold its files and ports. */
+export const isZombie = ({ state, threads }: ProcessStat): boolean => (state === 'Z' || state === 'X') && threads <= 1;
 
 /** Undefined when /proc cannot tell. */
 export function thisMachine(): Machine | undefined {
