@@ -9,7 +9,7 @@ import { oneLine, tableOf, timeIn } from './actions/table.ts';
 import { loadActionsConfig } from './config.ts';
 import { accountOf } from './one-account.ts';
 
-export const ATTENTION_HELP = `usage: dueline attention list            [--status open|resolved|dismissed] [--limit <n>] [--after <id>]
+const ATTENTION_HELP = `usage: dueline attention list            [--status open|resolved|dismissed] [--limit <n>] [--after <id>]
        dueline attention dismiss <id> …  --why <reason> [--by <name>]
 both:  [--account <id>] [--json]
 
