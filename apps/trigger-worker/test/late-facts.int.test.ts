@@ -141,8 +141,8 @@ test('an unfollow makes a person no friend, a later follow one again, whatever i
   expect(await count(stage.shared.db, 'line_user', `user_id = '${stranger}' and is_following`)).toBe(1);
 });
 
-const changeCity = async (who: Stage) => {
-  await setAttributes(who.shared.db, who.tenant, { city: key() }, [1]);
+const change = async (who: Stage, attribute = 'city') => {
+  await setAttributes(who.shared.db, who.tenant, { [attribute]: key() }, [1]);
   const tickets = await announceAll(who.shared.db);
   return handleTriggerEvents(decideDeps(who.shared.db), 'attribute_changed')(message(who.tenant, { tickets }), context);
 };
@@ -156,12 +156,12 @@ test('while nobody of an account waits for attributes, their changes wait for no
       await work();
     });
   await own.waiting({ source: 'link' });
-  await hold(async () => expect(await changeCity(own)).toMatchObject({ outcome: 'done' }));
+  await hold(async () => expect(await change(own)).toMatchObject({ outcome: 'done' }));
 
   await own.waiting({ source: 'attribute', refId: 'tier', userId: lineUserId(9) });
   let handling: Promise<unknown> = Promise.resolve();
   await hold(async () => {
-    handling = changeCity(own);
+    handling = change(own);
     await expect.poll(() => waitingForLocks(own), { timeout: 5_000 }).toBe(1);
   });
   expect(await handling).toMatchObject({ outcome: 'done' });
@@ -179,7 +179,7 @@ test('the first wait for an attribute, made while a change of it is decided, is 
        values ($1, 1, $2, $3, $4, 'attribute', 'city', 'yes')`,
       [id, own.tenant.organizationId, own.tenant.lineOaId, PERSON],
     );
-    const handling = changeCity(own);
+    const handling = change(own);
     await expect.poll(() => waitingForLocks(own), { timeout: 5_000 }).toBe(1);
     await client.query('commit');
     expect(await handling).toMatchObject({ outcome: 'done' });
@@ -250,7 +250,7 @@ test('a date that moves while the first row that hangs on it is being made waits
   let handling: Promise<unknown> = Promise.resolve();
   await inTransaction(db, async (tx) => {
     await lockUsers(tx, [{ lineOaId: own.tenant.lineOaId, userId: PERSON }]); // as who makes the row does, before its insert
-    handling = changeCity(own);
+    handling = change(own, 'birthday');
     await expect.poll(() => waitingForLocks(own), { timeout: 5_000 }).toBe(1);
   });
   expect(await handling).toMatchObject({ outcome: 'done' });
