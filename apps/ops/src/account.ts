@@ -2,9 +2,9 @@ import { parseArgs } from 'node:util';
 import { getStop, RESUME_HOW, type ResumeHow, resumeAccount, type StopTarget, stopAccount } from '@dueline/accounts';
 import type { Tenant } from '@dueline/contracts';
 import { type Db, inTransaction, openDatabase, type Tx } from '@dueline/db';
-import { PermanentError } from '@dueline/kernel';
 import { skipHeldUp, spreadHeldUp, wakeDue } from '@dueline/scheduled-actions';
 import { recordDecisions } from '@dueline/trigger-rules';
+import { UsageError } from './actions/command-line.ts';
 import { loadAccountConfig } from './config.ts';
 
 const USAGE = `usage: dueline account stop   <account id> | --organization <id>   [--by <who>] [--reason <why>] [--json]
@@ -24,7 +24,7 @@ interface AccountCommand {
 
 const ID = /^[1-9][0-9]{0,18}$/;
 
-/** @throws PermanentError with the usage when the words are not a command. */
+/** @throws UsageError with the usage when the words are not a command. */
 export function parseAccountCommand(words: readonly string[], { user }: { user: string }): AccountCommand {
   const { values, positionals } = parseWords(words);
   const [verb, lineOaId, ...rest] = positionals;
@@ -37,7 +37,7 @@ export function parseAccountCommand(words: readonly string[], { user }: { user: 
   return { verb, target, by: values.by ?? user, reason: values.reason ?? null, how, json: values.json ?? false };
 }
 
-const usage = (cause?: unknown) => new PermanentError(USAGE, { cause });
+const usage = (cause?: unknown) => new UsageError(USAGE, { cause });
 
 function parseWords(words: readonly string[]) {
   const text = { type: 'string' } as const;

@@ -1,6 +1,8 @@
 import { userInfo } from 'node:os';
+import { PermanentError } from '@dueline/kernel';
 import { ConfigError, createLog, safeErrorText } from '@dueline/runtime';
 import { runAccount } from './account.ts';
+import { UsageError } from './actions/command-line.ts';
 import { runActions } from './actions/run.ts';
 import { runAttention } from './attention.ts';
 import { runAudit } from './audit.ts';
@@ -62,7 +64,8 @@ if (command === undefined) {
   try {
     await command();
   } catch (error) {
-    process.stderr.write(`${error instanceof ConfigError ? error.message : safeErrorText(error)}\n`);
-    process.exitCode = 1;
+    const isMeantForPeople = [ConfigError, PermanentError, UsageError].some((kind) => error instanceof kind);
+    printError(isMeantForPeople && error instanceof Error ? error.message : safeErrorText(error));
+    process.exitCode = error instanceof UsageError ? 2 : 1;
   }
 }

@@ -128,5 +128,15 @@ test('the process itself answers, with the exit code', async () => {
     ...{ dismissed: ['1'], left: [] },
   });
   await expect(dueline('attention', 'dismiss', '1', '--why', 'x')).rejects.toMatchObject({ code: 1 });
-  expect((await dueline('account', '--help')).stdout).toContain('usage: dueline account stop');
+});
+
+test('the commands of accounts say what is wrong in plain words, with the exit code', async () => {
+  const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+  const account = (...args: string[]) =>
+    promisify(execFile)(process.execPath, [main, 'account', ...args], { env: { DATABASE_URL: own.url } });
+  expect((await account('--help')).stdout).toMatch(/^usage: dueline account stop/);
+  await expect(account('halt')).rejects.toMatchObject({ code: 2, stderr: expect.stringMatching(/^usage: /) });
+  await expect(account('stop', '999')).rejects.toMatchObject({
+    ...{ code: 1, stderr: 'account 999 does not exist or is stopped already\n' },
+  });
 });
