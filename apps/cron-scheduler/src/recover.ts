@@ -7,10 +7,13 @@ import { recordDecisions } from '@dueline/trigger-rules';
 type RecoveredWhat = 'scheduled_action' | 'delivery' | 'overdue_delivery' | 'deadly_row' | 'of_deleted_rule';
 export type Recovered = (what: RecoveredWhat, count: number) => void;
 
-/** Calls `step` until it takes fewer than a full batch, and reports the sum when it is not zero. */
+/**
+ * Calls `step` until it takes nothing, and reports the sum when it is not zero. Fewer than a full batch is no end: two replicas
+ * that share a batch each take a part of it.
+ */
 async function untilDone(step: () => Promise<number>, report: (count: number) => void): Promise<void> {
   let sum = 0;
-  for (let taken = 500; taken >= 500; sum += taken) taken = await step();
+  for (let taken = await step(); taken > 0; taken = await step()) sum += taken;
   if (sum > 0) report(sum);
 }
 

@@ -47,7 +47,7 @@ const statuses = () =>
     `select concat_ws(' ', status, cancel_reason, count(*)) from scheduled_action group by status, cancel_reason order by 1`,
   );
 
-test('[T12] what waits for a deleted rule is cancelled, however much it is, with its history; what waits for others is not', async () => {
+test('[T12] what waits for a deleted rule is cancelled, however much it is, with its history; what waits for others is not [SEM-135]', async () => {
   await schedule(1_100, ruleId);
   await schedule(2, await newRule());
   await schedule(3, null);

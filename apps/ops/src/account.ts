@@ -2,9 +2,9 @@ import { parseArgs } from 'node:util';
 import { getStop, RESUME_HOW, type ResumeHow, resumeAccount, type StopTarget, stopAccount } from '@dueline/accounts';
 import type { Tenant } from '@dueline/contracts';
 import { type Db, inTransaction, openDatabase, type Tx } from '@dueline/db';
-import { PermanentError } from '@dueline/kernel';
 import { skipHeldUp, spreadHeldUp, wakeDue } from '@dueline/scheduled-actions';
 import { recordDecisions } from '@dueline/trigger-rules';
+import { UsageError } from './actions/command-line.ts';
 import { loadAccountConfig } from './config.ts';
 
 const USAGE = `usage: dueline account stop   <account id> | --organization <id>   [--by <who>] [--reason <why>] [--json]
@@ -24,7 +24,7 @@ interface AccountCommand {
 
 const ID = /^[1-9][0-9]{0,18}$/;
 
-/** @throws PermanentError with the usage when the words are not a command. */
+/** @throws UsageError with the usage when the words are not a command. */
 export function parseAccountCommand(words: readonly string[], { user }: { user: string }): AccountCommand {
   const { values, positionals } = parseWords(words);
   const [verb, lineOaId, ...rest] = positionals;
@@ -37,7 +37,7 @@ export function parseAccountCommand(words: readonly string[], { user }: { user: 
   return { verb, target, by: values.by ?? user, reason: values.reason ?? null, how, json: values.json ?? false };
 }
 
-const usage = (cause?: unknown) => new PermanentError(USAGE, { cause });
+const usage = (cause?: unknown) => new UsageError(USAGE, { cause });
 
 function parseWords(words: readonly string[]) {
   const text = { type: 'string' } as const;
@@ -57,6 +57,10 @@ export async function runAccount(
   words: readonly string[],
   { env, print, login }: { env: NodeJS.ProcessEnv; print: (line: string) => void; login: string },
 ): Promise<void> {
+  if (words.length === 0 || words[0] === 'help' || words.includes('--help') || words.includes('-h')) {
+    print(USAGE);
+    return;
+  }
   const config = loadAccountConfig(env);
   const command = parseAccountCommand(words, { user: login });
   const { db, close } = openDatabase({
@@ -69,18 +73,26 @@ export async function runAccount(
     const { verb, target, how } = command;
     const count = how === undefined ? await stop(db, command) : await resume(db, { ...command, how });
     const done = { command: verb, ...target, ...(how && { how, actions: count }) };
-    const text = how === undefined ? 'stopped' : `resumed (${how}): ${count} actions were ${DONE[how]}`;
-    print(command.json ? JSON.stringify(done) : text);
+    print(command.json ? JSON.stringify(done) : textOf(command, count));
   } finally {
     await close();
   }
 }
 
-const DONE: Readonly<Record<ResumeHow, string>> = {
-  catch_up: 'rearranged',
-  skip: 'cancelled',
-  spread: 'given a later time',
-};
+function textOf({ target, how }: AccountCommand, count: number): string {
+  const name = 'lineOaId' in target ? `account ${target.lineOaId}` : `organization ${target.organizationId}`;
+  const actions = `${count.toLocaleString('en')} ${count === 1 ? 'action was' : 'actions were'}`;
+  switch (how) {
+    case undefined:
+      return `${name}: stopped; nothing of it starts until it is resumed`;
+    case 'catch_up':
+      return `${name}: resumed (${how}); what was held up is due now`;
+    case 'skip':
+      return `${name}: resumed (${how}); ${actions} cancelled`;
+    case 'spread':
+      return `${name}: resumed (${how}); ${actions} given a later time`;
+  }
+}
 
 async function stop(db: Db, { target, by, reason }: AccountCommand): Promise<number> {
   await inTransaction(db, (tx) => stopAccount(tx, target, { by, reason }));

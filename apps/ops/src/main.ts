@@ -1,7 +1,10 @@
 import { userInfo } from 'node:os';
+import { PermanentError } from '@dueline/kernel';
 import { ConfigError, createLog, safeErrorText } from '@dueline/runtime';
 import { runAccount } from './account.ts';
+import { UsageError } from './actions/command-line.ts';
 import { runActions } from './actions/run.ts';
+import { runAttention } from './attention.ts';
 import { runAudit } from './audit.ts';
 import { runMigrate } from './migrate.ts';
 import { applyTopology, checkTopology } from './topology.ts';
@@ -14,6 +17,7 @@ const HELP = `usage: dueline <command>
   account            stop or resume an account or an organization; \`dueline account\` says how (DATABASE_URL)
   audit [--json]     check what must always be true of the data; exit 1 if anything is not (DATABASE_URL)
   actions …          see and change waiting work; 'actions --help' says how (DATABASE_URL)
+  attention …        see and dismiss what needs a person; 'attention --help' says how (DATABASE_URL)
 `;
 
 const print = (line: string): void => {
@@ -40,15 +44,16 @@ function login(): string {
   }
 }
 
-async function actions(): Promise<void> {
-  const printError = (line: string) => process.stderr.write(`${line}\n`);
-  process.exitCode = await runActions({ env, print, printError, login: login() }, rest);
-}
+const printError = (line: string) => process.stderr.write(`${line}\n`);
+const asPerson = (run: typeof runActions) => async () => {
+  process.exitCode = await run({ env, print, printError, login: login() }, rest);
+};
 
 const [first, ...rest] = process.argv.slice(2);
 const words = process.argv.slice(2).join(' ');
 const WITH_ARGUMENTS: Readonly<Record<string, () => Promise<void>>> = {
-  actions,
+  actions: asPerson(runActions),
+  attention: asPerson(runAttention),
   account: () => runAccount(rest, { env, print, login: login() }),
 };
 const command = WITH_ARGUMENTS[first ?? ''] ?? COMMANDS[words];
@@ -59,7 +64,8 @@ if (command === undefined) {
   try {
     await command();
   } catch (error) {
-    process.stderr.write(`${error instanceof ConfigError ? error.message : safeErrorText(error)}\n`);
-    process.exitCode = 1;
+    const isMeantForPeople = [ConfigError, PermanentError, UsageError].some((kind) => error instanceof kind);
+    printError(isMeantForPeople && error instanceof Error ? error.message : safeErrorText(error));
+    process.exitCode = error instanceof UsageError ? 2 : 1;
   }
 }

@@ -1,6 +1,6 @@
 import { loadChannelIds } from '@dueline/accounts';
 import type { Tenant } from '@dueline/contracts';
-import type { Tx } from '@dueline/db';
+import { lockUsers, type Tx } from '@dueline/db';
 import { type CreatedDelivery, createDeliveries, type DeliveryToCreate } from '@dueline/deliveries';
 import { type ActionToSchedule, type Scheduled, scheduleMany } from '@dueline/scheduled-actions';
 import { type LogEntry, planAction } from '@dueline/trigger-rules';
@@ -44,11 +44,23 @@ export async function carryOut(tx: Tx, tenant: Tenant, firings: readonly Candida
     }
   }
 
-  const results = await scheduleMany(tx, later);
+  const results = await scheduleAll(tx, later);
   const scheduled = new Map(later.map((action, n) => [action.dedupKey, results[n]]));
   const deliveries = await createDeliveries(tx, now);
   const deliveryIds = new Map(deliveries.map((delivery) => [delivery.logicalId, delivery.id]));
   return { deliveries, entries: firings.map((firing) => entryFor(firing, { scheduled, deliveryIds })) };
+}
+
+/** Most actions of one call that meets the facts which are older than their rows. */
+const MOST_AT_ONCE = 500;
+
+/** However many there are: all locks first, then the rows. */
+async function scheduleAll(tx: Tx, actions: readonly ActionToSchedule[]): Promise<Scheduled[]> {
+  if (actions.length > MOST_AT_ONCE) await lockUsers(tx, actions);
+  const results: Scheduled[] = [];
+  for (let at = 0; at < actions.length; at += MOST_AT_ONCE)
+    results.push(...(await scheduleMany(tx, actions.slice(at, at + MOST_AT_ONCE))));
+  return results;
 }
 
 function baseOf({ event, rule }: Candidate) {

@@ -1,4 +1,4 @@
-import { openAttention } from '@dueline/attention';
+import { type AttentionToOpen, openAttention } from '@dueline/attention';
 import type { EventTopic, Tenant, Ticket, Tickets } from '@dueline/contracts';
 import { inTransaction, type Tx } from '@dueline/db';
 import {
@@ -15,15 +15,15 @@ import {
 import type { CreatedDelivery } from '@dueline/deliveries';
 import { discarded, type Handler } from '@dueline/mq';
 import { getLineUsers, lineUserKey } from '@dueline/recipients';
-import { wakeDue } from '@dueline/scheduled-actions';
+import { lockToldActions, wakeDue } from '@dueline/scheduled-actions';
 import { type LogEntry, liveRules, passGate, type ReasonCode, recordDecisions } from '@dueline/trigger-rules';
 import { carryOut } from './carry-out.ts';
 import type { DecideDeps } from './deps.ts';
 import { type Candidate, entryOf, evaluateEvent, ruleFields } from './evaluate-event.ts';
 import { followPeople } from './follow-people.ts';
 import { decideInHand, type Take } from './in-hand.ts';
-import { lockUsersOf, mayBeAwaited, meetWaits } from './meet-waits.ts';
-import { moveAnchors } from './move-anchors.ts';
+import { factsOf, lockUsersOf, mayBeAwaited, meetWaits } from './meet-waits.ts';
+import { anchorsOf, moveAnchors } from './move-anchors.ts';
 import { decideOrSplit } from './split.ts';
 
 /** Which events one transaction decides. */
@@ -119,8 +119,16 @@ async function decideTaken(
   const carried = await carryOut(tx, message.tenant, firings);
   const entries: LogEntry[] = [...met, ...rejected, ...limited, ...carried.entries];
   await recordDecisions(tx, entries);
+  await openAttention(tx, entries.flatMap(failedItem));
   deps.reach?.('decide_event.deciding');
   return { taken: events.length, entries, deliveries: carried.deliveries, setAside: [] };
+}
+
+/** An action that failed because its date had passed; a failure without an action is a rule's, and stays in the history. */
+function failedItem({ decision, scheduledActionId, ...entry }: LogEntry): AttentionToOpen[] {
+  if (decision !== 'failed' || typeof scheduledActionId !== 'string') return [];
+  const { organizationId, lineOaId, userId, reasonCode } = entry;
+  return [{ organizationId, lineOaId, kind: 'action_failed', refId: scheduledActionId, userId, reasonCode }];
 }
 
 async function giveUp(tx: Tx, event: HeldEvent): Promise<DecidedEvents> {
@@ -145,6 +153,7 @@ const deadItem = ({ organizationId, lineOaId, id, userId, rescueCount }: HeldEve
 
 /** Waits that these events end, and dates that they move. */
 async function meetAll(tx: Tx, events: readonly OutboxEvent[]): Promise<LogEntry[]> {
+  await lockToldActions(tx, { facts: events.flatMap(factsOf), moved: events.flatMap(anchorsOf) });
   const met = [...(await meetWaits(tx, events)), ...(await moveAnchors(tx, events))];
   if (met.some(({ decision }) => decision === 'unlocked' || decision === 'scheduled')) await wakeDue(tx);
   return met;

@@ -23,7 +23,7 @@ export async function lockUsersOf(tx: Tx, tenant: Tenant, tickets: readonly Tick
 }
 
 /** What an event says to those who wait. Robots, people who leave, and bookings that only change say nothing. Pure. */
-function factsOf(event: OutboxEvent): Fact[] {
+export function factsOf(event: OutboxEvent): Fact[] {
   const { organizationId, lineOaId, userId, occurredAt, eventId } = event;
   const base = { organizationId, lineOaId, userId, occurredAt, eventId };
   switch (event.topic) {

@@ -5,7 +5,7 @@ import type { LogEntry } from '@dueline/trigger-rules';
 import { entryOf } from './evaluate-event.ts';
 
 /** The dates that an event moved, as far as anything may hang on them. Pure. */
-function anchorsOf(event: OutboxEvent): MovedAnchor[] {
+export function anchorsOf(event: OutboxEvent): MovedAnchor[] {
   const { organizationId, lineOaId, userId } = event;
   const base = { organizationId, lineOaId, userId };
   if (event.topic === 'attribute_changed')

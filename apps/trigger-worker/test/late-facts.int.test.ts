@@ -1,11 +1,11 @@
 import { inTransaction, lockUsers } from '@dueline/db';
-import { lineUserId, moveProductTime } from '@dueline/db/testing';
+import { columnOf, lineUserId, moveProductTime } from '@dueline/db/testing';
 import { recordClick } from '@dueline/link-tracking';
 import { recordFriendEvent } from '@dueline/recipients';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { handleTriggerEvents } from '../src/handle-trigger-event.ts';
 import { context, hours, key, PERSON, type Stage, setStage, UNLOCKED } from './facts-support.ts';
-import { announceAll, count, decideDeps, decisions, message, setAttributes } from './support.ts';
+import { announceAll, count, createCityRule, decideDeps, decisions, message, setAttributes } from './support.ts';
 
 let stage: Stage;
 beforeAll(async () => {
@@ -141,8 +141,8 @@ test('an unfollow makes a person no friend, a later follow one again, whatever i
   expect(await count(stage.shared.db, 'line_user', `user_id = '${stranger}' and is_following`)).toBe(1);
 });
 
-const changeCity = async (who: Stage) => {
-  await setAttributes(who.shared.db, who.tenant, { city: key() }, [1]);
+const change = async (who: Stage, attribute = 'city') => {
+  await setAttributes(who.shared.db, who.tenant, { [attribute]: key() }, [1]);
   const tickets = await announceAll(who.shared.db);
   return handleTriggerEvents(decideDeps(who.shared.db), 'attribute_changed')(message(who.tenant, { tickets }), context);
 };
@@ -156,12 +156,12 @@ test('while nobody of an account waits for attributes, their changes wait for no
       await work();
     });
   await own.waiting({ source: 'link' });
-  await hold(async () => expect(await changeCity(own)).toMatchObject({ outcome: 'done' }));
+  await hold(async () => expect(await change(own)).toMatchObject({ outcome: 'done' }));
 
   await own.waiting({ source: 'attribute', refId: 'tier', userId: lineUserId(9) });
   let handling: Promise<unknown> = Promise.resolve();
   await hold(async () => {
-    handling = changeCity(own);
+    handling = change(own);
     await expect.poll(() => waitingForLocks(own), { timeout: 5_000 }).toBe(1);
   });
   expect(await handling).toMatchObject({ outcome: 'done' });
@@ -179,7 +179,7 @@ test('the first wait for an attribute, made while a change of it is decided, is 
        values ($1, 1, $2, $3, $4, 'attribute', 'city', 'yes')`,
       [id, own.tenant.organizationId, own.tenant.lineOaId, PERSON],
     );
-    const handling = changeCity(own);
+    const handling = change(own);
     await expect.poll(() => waitingForLocks(own), { timeout: 5_000 }).toBe(1);
     await client.query('commit');
     expect(await handling).toMatchObject({ outcome: 'done' });
@@ -194,4 +194,64 @@ test('what hangs on the date of an attribute counts as waiting for attributes', 
   await own.waiting({ source: 'link', changes: { anchor_ref: 'attribute:birthday' } });
   const sources = await own.shared.db.$client.query('select source from awaited_source order by source');
   expect(sources.rows).toEqual([{ source: 'attribute' }, { source: 'link' }]);
+});
+
+const WAITS: [name: string, delay: unknown, sources: string[]][] = [
+  ['no delay', undefined, []],
+  ['seconds', { seconds: 60 }, []],
+  ['a date of an attribute', { mode: 'relativeToDate', to: { attribute: 'birthday' }, offsetDays: 0 }, ['attribute']],
+  ['the date of a booking', { mode: 'relativeToDate', to: { bookingId: '7' }, offsetDays: 0 }, ['booking']],
+  ['a click, which needs no saying', { mode: 'waitForTracking', expiresSeconds: 60 }, ['link']],
+  [
+    'several facts',
+    {
+      mode: 'waitForTracking',
+      expiresSeconds: 60,
+      waits: [{ source: 'form' }, { source: 'friend' }, { source: 'form' }],
+    },
+    ['form', 'friend'],
+  ],
+  ['nonsense', 'later', []],
+  ['nonsense that names a mode', { mode: 'waitForTracking', waits: ['x', { source: 'moon' }, 7] }, []],
+];
+
+test.for(WAITS)(
+  'a rule says what its rows wait for before there is one, whoever writes it: %s',
+  async ([, delay, sources]) => {
+    await using own = await setStage();
+    const { db } = own.shared;
+    const { $client } = db;
+    const config = JSON.stringify({
+      messages: [{ type: 'text', text: 'hello' }],
+      ...(delay !== undefined && { delay }),
+    });
+    const awaited = () => columnOf(db, 'select source from awaited_source order by source');
+    const insert = (actionConfig: string) =>
+      $client.query(
+        `insert into trigger_rule (organization_id, line_oa_id, name, source_type, source_config, action_type, action_config)
+       values ($1, $2, 'rule', 'attribute_changed', '{"attribute": "city"}', 'send_message', $3)`,
+        [own.tenant.organizationId, own.tenant.lineOaId, actionConfig],
+      );
+    await insert(config);
+    expect(await awaited()).toEqual(sources);
+    await $client.query('delete from awaited_source; delete from trigger_rule');
+    await insert('{}');
+    await $client.query('update trigger_rule set action_config = $1', [config]);
+    expect(await awaited()).toEqual(sources);
+  },
+);
+
+test('a date that moves while the first row that hangs on it is being made waits for that row, because its rule is known', async () => {
+  await using own = await setStage();
+  const { db } = own.shared;
+  const messages = [{ type: 'text' as const, text: 'soon' }];
+  const delay = { mode: 'relativeToDate', to: { attribute: 'birthday' }, offsetDays: 0 } as const;
+  await createCityRule(db, own.tenant, { actionConfig: { messages, delay } });
+  let handling: Promise<unknown> = Promise.resolve();
+  await inTransaction(db, async (tx) => {
+    await lockUsers(tx, [{ lineOaId: own.tenant.lineOaId, userId: PERSON }]); // as who makes the row does, before its insert
+    handling = change(own, 'birthday');
+    await expect.poll(() => waitingForLocks(own), { timeout: 5_000 }).toBe(1);
+  });
+  expect(await handling).toMatchObject({ outcome: 'done' });
 });

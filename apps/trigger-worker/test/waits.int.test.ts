@@ -133,6 +133,11 @@ test.for(DATES)('[T1] %s is in the history', async ([, attributes, whenPast, his
   expect(await decisions(db)).toEqual({ [history]: 2 });
   expect(await columnOf(db, 'select status from scheduled_action')).toEqual(status);
   expect(await count(db, 'trigger_log', 'scheduled_action_id is not null')).toBe(status.length);
+  const failed = `select concat_ws(' ', kind, reason_code, status) from attention_item where exists (
+    select from scheduled_action as action where action.id::text = ref_id and action.user_id = attention_item.user_id)`;
+  expect(await columnOf(db, failed)).toEqual(
+    status.filter((word) => word === 'failed').map(() => 'action_failed date_past open'),
+  );
 });
 
 test('[T1] an event whose action waits already makes no second one, and its history says which', async () => {
@@ -154,4 +159,23 @@ test('[T1] an event whose action waits already makes no second one, and its hist
   await handle(db, tenant);
   expect(await decisions(db)).toEqual({ 'suppressed: already_scheduled': 1 });
   expect(await columnOf(db, 'select scheduled_action_id from trigger_log')).toEqual([String(id)]);
+});
+
+test('[T1] more than 500 waits of one message meet their older facts as few do', async () => {
+  await using database = await testDb();
+  const { db } = database;
+  const tenant = await createTenant(db, 501);
+  await createCityRule(db, tenant, { actionConfig: { messages: REWARD, delay: WAIT } });
+  await setAttributes(
+    db,
+    tenant,
+    { city: 'Edo' },
+    Array.from({ length: 501 }, (_, n) => n),
+  );
+  await click(db, tenant);
+  await db.$client.query(`alter table link_click disable trigger user;
+    update link_click set occurred_at = app_now() + interval '1 minute'; delete from event_outbox where topic = 'campaign_click'`);
+  await handle(db, tenant);
+  expect(await decisions(db)).toEqual({ 'scheduled: matched': 501 });
+  expect(await columnOf(db, 'select branch from scheduled_action where branch is not null')).toEqual(['clicked']);
 });

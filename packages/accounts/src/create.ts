@@ -21,6 +21,7 @@ const REFUSALS: ReadonlyMap<string | undefined, string> = new Map([
   ['23503', 'organization does not exist'],
   ['23505', 'channel id is taken by another account'],
   ['23514', 'channel id is not 1 to 20 digits'],
+  ['22023', 'timezone is not an IANA zone'], // the database may know fewer than Node
 ]);
 
 async function insertedId(db: Db, statement: SQL): Promise<string> {

@@ -24,6 +24,9 @@ export interface Stop {
   readonly tenants: readonly Tenant[];
 }
 
+const nameOf = (target: StopTarget): string =>
+  'lineOaId' in target ? `account ${target.lineOaId}` : `organization ${target.organizationId}`;
+
 const targetRow = (target: StopTarget) =>
   'lineOaId' in target
     ? { table: sql`line_oa`, id: target.lineOaId, columns: sql`organization_id, id as line_oa_id` }
@@ -49,7 +52,7 @@ export async function stopAccount(tx: Tx, target: StopTarget, { by, reason }: Si
     insert into audit_log (organization_id, line_oa_id, operation, before, after, done_by, reason)
     select organization_id, line_oa_id, 'stop', '{"stoppedAt": null}', jsonb_build_object('stoppedAt', stopped_at), ${by}, ${reason}
       from stopped`);
-  if (rowCount === 0) throw new PermanentError('does not exist or is stopped already', { context: target });
+  if (rowCount === 0) throw new PermanentError(`${nameOf(target)} does not exist or is stopped already`);
 }
 
 /**
@@ -62,7 +65,7 @@ export async function getStop(tx: Tx, target: StopTarget): Promise<Stop> {
   const { rows } = await tx.execute<{ since: string; until: string }>(sql`
     select stopped_at::text as since, app_now()::text as until from ${table} where id = ${id} and stopped_at is not null`);
   const [stop] = rows;
-  if (stop === undefined) throw new PermanentError('does not exist or is not stopped', { context: target });
+  if (stop === undefined) throw new PermanentError(`${nameOf(target)} does not exist or is not stopped`);
   const isMeant =
     'lineOaId' in target
       ? sql`line_oa.id = ${id} and organization.stopped_at is null`
@@ -97,5 +100,5 @@ export async function resumeAccount(
     select organization_id, line_oa_id, 'resume', jsonb_build_object('stoppedAt', stopped_at),
            jsonb_build_object('stoppedAt', null, 'how', ${how}::text, 'actions', ${count}::int), ${by}, ${reason}
       from stopped`);
-  if (rowCount === 0) throw new PermanentError('does not exist or is not stopped', { context: target });
+  if (rowCount === 0) throw new PermanentError(`${nameOf(target)} does not exist or is not stopped`);
 }

@@ -76,6 +76,14 @@ test.for([
   expect(await refusal(createLineOa(shared.db, { ...draft(), ...changes }))).toBe(message);
 });
 
+test('no account has a zone that the database does not know, whoever writes it', async () => {
+  const { lineOaId } = await createLineOa(shared.db, draft());
+  const set = (zone: string) =>
+    shared.db.$client.query('update line_oa set timezone = $1 where id = $2', [zone, lineOaId]);
+  await expect(set('Mars/Base')).rejects.toMatchObject({ code: '22023' });
+  await set('America/New_York');
+});
+
 test('an organization with an unknown zone is refused', async () => {
   expect(await refusal(createOrganization(shared.db, { name: 'x', defaultTimezone: 'Mars/Base' }))).toBe(
     'timezone is not an IANA zone',

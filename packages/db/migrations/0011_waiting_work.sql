@@ -4,6 +4,8 @@
 alter table organization add column stopped_at timestamptz;
 alter table line_oa
   add column stopped_at timestamptz,
+  -- refuses with 22023 what this database knows no zone by: each decision of the account would fail
+  add constraint line_oa_timezone_is_known check (now() at time zone timezone is not null),
   add column quiet_from text constraint line_oa_quiet_from_is_local_time check (quiet_from ~ '^([01][0-9]|2[0-3]):[0-5][0-9]$'),
   add column quiet_to text constraint line_oa_quiet_to_is_local_time check (quiet_to ~ '^([01][0-9]|2[0-3]):[0-5][0-9]$'),
   add column quiet_policy text not null default 'shift' constraint line_oa_quiet_policy_known check (quiet_policy in ('shift', 'drop', 'ignore')),

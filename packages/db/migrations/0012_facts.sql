@@ -224,3 +224,22 @@ begin
 end $$;
 create trigger scheduled_action_anchor_is_awaited after insert on scheduled_action
   referencing new table as after_rows for each statement execute function mark_anchors();
+-- A rule announces what its rows will wait for or hang on, whoever writes it: the date that its first row hangs on may move
+-- while that row is being inserted, before the row can say so. Total: what no rule can be is ignored.
+create function mark_rule_waits() returns trigger language plpgsql as $$
+declare
+  delay jsonb := new.action_config -> 'delay';
+begin
+  perform mark_awaited(new.organization_id, new.line_oa_id, source)
+     from (select case when delay -> 'to' ? 'attribute' then 'attribute' when delay -> 'to' ? 'bookingId' then 'booking' end as source
+            where delay ->> 'mode' = 'relativeToDate'
+           union
+           select wait ->> 'source'
+             from jsonb_array_elements(case when jsonb_typeof(delay -> 'waits') = 'array' then delay -> 'waits' else '[{"source": "link"}]' end) as wait
+            where delay ->> 'mode' = 'waitForTracking'
+            order by source) as awaited
+    where source in ('link', 'form', 'booking', 'attribute', 'friend', 'message');
+  return null;
+end $$;
+create trigger trigger_rule_waits_are_awaited after insert or update of action_config on trigger_rule
+  for each row execute function mark_rule_waits();

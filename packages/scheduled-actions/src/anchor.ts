@@ -54,9 +54,7 @@ export function anchorRefOf(delay: Delay): string | null {
 export async function recomputeAnchored(tx: Tx, moved: readonly MovedAnchor[]): Promise<Recomputed[]> {
   if (moved.length === 0) return [];
   const { rows: held } = await tx.execute<{ id: string }>(sql`
-    select action.id from scheduled_action as action
-     where action.status in ('pending', 'processing') and action.anchor_ref is not null
-       and (action.line_oa_id, action.organization_id, action.user_id, action.anchor_ref) in (${movedRows(moved)})
+    ${anchoredIds(moved)}
      order by action.id
        for no key update`);
   if (held.length === 0) return [];
@@ -81,6 +79,12 @@ export async function recomputeAnchored(tx: Tx, moved: readonly MovedAnchor[]): 
               action.rule_version, timed.result, timed.reason`);
   return rows.map(parseRow);
 }
+
+/** The ids of the open rows `action` that hang on these dates. */
+export const anchoredIds = (moved: readonly MovedAnchor[]) => sql`
+  select action.id from scheduled_action as action
+   where action.status in ('pending', 'processing') and action.anchor_ref is not null
+     and (action.line_oa_id, action.organization_id, action.user_id, action.anchor_ref) in (${movedRows(moved)})`;
 
 function movedRows(moved: readonly MovedAnchor[]) {
   const col = (read: (anchor: MovedAnchor) => string, type: 'bigint' | 'text') => column(moved.map(read), type);

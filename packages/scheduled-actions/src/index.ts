@@ -21,6 +21,7 @@ export { lookForFacts } from './last-look.ts';
 export type {
   Author,
   CancelDeliveries,
+  OnRunAnew,
   OperationOutcome,
   StoppedDelivery,
 } from './operate/apply.ts';
@@ -46,5 +47,5 @@ export {
   waitGraceSeconds,
 } from './state.ts';
 export { cancelOfDeletedRules, type SweptAction } from './sweep.ts';
-export { checkAndCompleteDelayWait, type Fact, type WaitMet } from './wait.ts';
+export { checkAndCompleteDelayWait, type Fact, lockToldActions, type WaitMet } from './wait.ts';
 export { DUE_CHANNEL, wakeDue } from './wake.ts';

@@ -81,7 +81,7 @@ async function endMet(db: Db | Tx, ids: readonly string[]): Promise<string[]> {
          for no key update of action skip locked
     )
     update scheduled_action as action
-       set branch = met.branch, execute_at = app_now(), lane = 0, fence = action.fence + 1, updated_at = clock_timestamp()
+       set branch = met.branch, execute_at = app_now(), due_at = app_now(), lane = 0, fence = action.fence + 1, updated_at = clock_timestamp()
       from locked join met using (id) where action.id = locked.id
     returning action.id`);
   return rows.map(({ id }) => id);

@@ -4,7 +4,7 @@ import { wakeDue } from './wake.ts';
 /**
  * processing -> pending for rows whose lease is over: their worker died, froze or never got the ticket. The try is given
  * back, because a lease that ran out says nothing about the row. At most 500 rows a call, in id order; rows that a deciding
- * transaction holds are skipped. Returns how many rows it took back; the caller goes on until it is fewer than 500.
+ * transaction holds are skipped. Returns how many rows it took back; the caller goes on until it is none.
  */
 export async function recoverStaleProcessing(db: Db): Promise<number> {
   return takeBack(db, sql`lease_until < clock_timestamp()`);

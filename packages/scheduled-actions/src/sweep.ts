@@ -27,7 +27,7 @@ type SweptRow = {
 
 /**
  * pending -> cancelled for at most 500 rows whose rule is deleted, in id order; rows that somebody holds are left for the next
- * call. The caller writes their history in the same transaction, and calls again until it gets fewer.
+ * call. The caller writes their history in the same transaction, and calls again until it gets none.
  */
 export async function cancelOfDeletedRules(tx: Tx): Promise<SweptAction[]> {
   const { rows } = await tx.execute<SweptRow>(sql`

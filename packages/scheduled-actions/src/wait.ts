@@ -1,5 +1,6 @@
 import type { Tenant, WaitSource } from '@dueline/contracts';
 import { column, sql, type Tx } from '@dueline/db';
+import { anchoredIds, type MovedAnchor } from './anchor.ts';
 
 /** Something that happened to a person, as far as waits care. */
 export interface Fact extends Tenant {
@@ -53,11 +54,7 @@ export async function checkAndCompleteDelayWait(tx: Tx, facts: readonly Fact[]):
     with met as materialized (
       select distinct on (action_id) action_id, event_id, occurred_at, branch
         from (select wait.scheduled_action_id as action_id, wait.n, wait.branch, fact.event_id, fact.occurred_at
-                from ${factRows(facts)}
-                join action_wait as wait
-                  on wait.line_oa_id = fact.line_oa_id and wait.organization_id = fact.organization_id
-                 and wait.user_id = fact.user_id and wait.source = fact.source
-                 and (wait.ref_id is null or wait.ref_id = fact.ref_id)
+                from ${waitsFor(facts)}
                 join scheduled_action as action on action.id = wait.scheduled_action_id
                where fact.occurred_at >= action.anchor_at) as hit
        order by action_id, occurred_at, n
@@ -72,7 +69,7 @@ export async function checkAndCompleteDelayWait(tx: Tx, facts: readonly Fact[]):
          for no key update of action
     ), completed as (
       update scheduled_action as action
-         set branch = met.branch, execute_at = app_now(), lane = 0, fence = action.fence + 1, updated_at = clock_timestamp()
+         set branch = met.branch, execute_at = app_now(), due_at = app_now(), lane = 0, fence = action.fence + 1, updated_at = clock_timestamp()
         from locked join met on met.action_id = locked.id
        where locked.result = 'completed' and action.id = locked.id
       returning action.id, action.branch
@@ -83,6 +80,31 @@ export async function checkAndCompleteDelayWait(tx: Tx, facts: readonly Fact[]):
       left join completed on completed.id = action.id
      order by action.id`);
   return rows.map(parseMet);
+}
+
+/** The waits `wait` that each `fact` is about. */
+const waitsFor = (facts: readonly Fact[]) => sql`
+  ${factRows(facts)}
+  join action_wait as wait
+    on wait.line_oa_id = fact.line_oa_id and wait.organization_id = fact.organization_id
+   and wait.user_id = fact.user_id and wait.source = fact.source
+   and (wait.ref_id is null or wait.ref_id = fact.ref_id)`;
+
+/**
+ * Locks, in id order, what {@link checkAndCompleteDelayWait} and {@link recomputeAnchored} will lock one after the other: for a
+ * transaction that calls both, because what one locks first may be younger than what the other locks, and who decides a batch of both, or
+ * edits it, goes by id. The caller holds the locks of the users, so that nothing is added in between.
+ */
+export async function lockToldActions(
+  tx: Tx,
+  { facts, moved }: { facts: readonly Fact[]; moved: readonly MovedAnchor[] },
+): Promise<void> {
+  if (facts.length === 0 || moved.length === 0) return;
+  await tx.execute(sql`
+    select from scheduled_action
+     where id = any(array(select wait.scheduled_action_id from ${waitsFor(facts)} union ${anchoredIds(moved)}))
+     order by id
+       for no key update`);
 }
 
 const parseMet = (row: MetRow): WaitMet => ({

@@ -1,7 +1,14 @@
 import type { Tenant } from '@dueline/contracts';
 import { inTransaction } from '@dueline/db';
 import { insertTenant, type TestDb, testDb } from '@dueline/db/testing';
-import { holdActions, recoverEarlierBoots, recoverStaleProcessing } from '@dueline/scheduled-actions';
+import {
+  finishActions,
+  holdActions,
+  recoverEarlierBoots,
+  recoverStaleProcessing,
+  scheduleAction,
+} from '@dueline/scheduled-actions';
+import { actionToSchedule } from '@dueline/scheduled-actions/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { claim, each, schedule } from './support.ts';
 
@@ -70,3 +77,15 @@ test.for(['cron-1', 'cron:eu', 'cron%', 'trigger-worker/pod_a', 'ครอน'])
     expect((await each(own.db, STATE)).sort()).toEqual(['pending 2 0 0 0', 'pending 2 0 0 0', 'processing 1 1 0 0']);
   },
 );
+
+test('an orphan keeps its open key until it is taken back and ends, and no longer [SEM-048]', async () => {
+  const work = () => inTransaction(own.db, (tx) => scheduleAction(tx, actionToSchedule(tenant, { openKey: 'k' })));
+  expect(await work()).toMatchObject({ result: 'made' });
+  await claim(own.db, { leaseSeconds: -1 }); // and its process dies
+  expect(await work()).toMatchObject({ result: 'already_pending' });
+  expect(await recoverStaleProcessing(own.db)).toBe(1);
+  const [ticket] = await claim(own.db);
+  if (ticket === undefined) throw new Error('an orphan was to be claimed again');
+  await inTransaction(own.db, (tx) => finishActions(tx, [{ ...ticket, to: 'done' }]));
+  expect(await work()).toMatchObject({ result: 'made' });
+});

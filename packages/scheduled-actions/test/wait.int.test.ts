@@ -51,7 +51,7 @@ const meet = async (...facts: Fact[]) =>
 
 const stateOf = async (id: string) => {
   const { rows } = await shared.db.$client.query(
-    `select branch, lane, fence, status, execute_at <= app_now() as due from scheduled_action where id = $1`,
+    `select branch, lane, fence, status, execute_at <= app_now() as due, due_at = execute_at as meant from scheduled_action where id = $1`,
     [id],
   );
   return rows[0];
@@ -62,7 +62,14 @@ const UNTOUCHED = { branch: null, lane: 1, fence: '0', status: 'pending' };
 test('a fact in time ends the wait: its branch, due now, ahead of others, under a new fence', async () => {
   const id = await waitingAction([CLICK]);
   expect(await meet(fact())).toEqual([{ scheduledActionId: id, result: 'completed', branch: 'clicked' }]);
-  expect(await stateOf(id)).toEqual({ branch: 'clicked', lane: 0, fence: '1', status: 'pending', due: true });
+  expect(await stateOf(id)).toEqual({
+    branch: 'clicked',
+    lane: 0,
+    fence: '1',
+    status: 'pending',
+    due: true,
+    meant: true,
+  });
 });
 
 test.for<[string, () => Partial<Fact>]>([

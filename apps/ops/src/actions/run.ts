@@ -1,4 +1,5 @@
-import { type AccountName, listAccounts } from '@dueline/accounts';
+import type { AccountName } from '@dueline/accounts';
+import { closeAttention } from '@dueline/attention';
 import { type Db, openDatabase } from '@dueline/db';
 import { cancelDeliveries } from '@dueline/deliveries';
 import { PermanentError } from '@dueline/kernel';
@@ -6,16 +7,17 @@ import {
   type ActionOperation,
   confirmOperation,
   listActions,
+  type OnRunAnew,
   type OperationOutcome,
   operate,
   previewOperation,
   showAction,
 } from '@dueline/scheduled-actions';
 import { loadActionsConfig } from '../config.ts';
+import { accountOf } from '../one-account.ts';
 import { type CommandLine, HELP, readCommandLine, UsageError } from './command-line.ts';
 import { filterOf, operationOf } from './read-operation.ts';
 import { detailLines, outcomeLine, pageLines, previewLines, reportLines } from './render.ts';
-import { oneLine, tableOf } from './table.ts';
 
 /** What the commands need of the outside. */
 export interface ActionsDeps {
@@ -80,6 +82,14 @@ async function answer({ env, login }: ActionsDeps, commandLine: CommandLine): Pr
   }
 }
 
+/** What ran anew needs no person any more. */
+const closeItems: OnRunAnew = (tx, { tenant, scheduledActionIds, by }) =>
+  closeAttention(tx, tenant, {
+    ...{ kind: 'action_failed', refIds: scheduledActionIds },
+    ...{ status: 'resolved', closedBy: by, resolution: 'its action runs anew' },
+  });
+const CONSEQUENCES = { cancelDeliveries, onRunAnew: closeItems };
+
 type Change = { readonly token: string } | { readonly operation: ActionOperation };
 
 /** Read before the database is asked, so that a typing error costs nothing. */
@@ -89,18 +99,6 @@ function changeOf(commandLine: CommandLine): Change {
   if (commandLine.id !== undefined || Object.keys(filterOf(commandLine)).length > 0)
     throw new UsageError('--confirm does what the preview showed; it takes neither id nor filter');
   return { token: confirm };
-}
-
-async function accountOf(db: Db, id: string | undefined): Promise<AccountName> {
-  const accounts = await listAccounts(db);
-  const [account, ...others] = accounts.filter(({ lineOaId }) => id === undefined || lineOaId === id);
-  if (account !== undefined && others.length === 0) return account;
-  const names = tableOf(
-    ['id', 'name'],
-    accounts.map(({ lineOaId, name }) => [lineOaId, oneLine(name, 60)]),
-  );
-  const problem = id === undefined ? 'say which account with --account <id>' : `there is no account ${oneLine(id, 30)}`;
-  throw new PermanentError(accounts.length === 0 ? 'there is no account yet' : `${problem}:\n  ${names.join('\n  ')}`);
 }
 
 async function list(db: Db, account: AccountName, commandLine: CommandLine): Promise<Answer> {
@@ -127,7 +125,7 @@ async function changeActions(
 ): Promise<Answer> {
   if ('token' in change) {
     const kind = commandLine.command === 'fire' ? 'fire_now' : (commandLine.command as ActionOperation['kind']);
-    const report = await confirmOperation(db, account, { token: change.token, kind, by: author.by, cancelDeliveries });
+    const report = await confirmOperation(db, account, { token: change.token, kind, by: author.by, ...CONSEQUENCES });
     return { json: report, lines: reportLines(report), isWhole: Object.keys(report.refused).length === 0 };
   }
   const { operation } = change;
@@ -159,5 +157,5 @@ async function changeOne(
   if (Object.keys(filterOf(commandLine)).length > 0) throw new UsageError('either an id or a filter, not both');
   const fence = commandLine.values.fence ?? (await showAction(db, account, id))?.fence ?? '0';
   if (!/^\d{1,19}$/.test(fence)) throw new UsageError(`--fence ${fence}: a number, as show tells it`);
-  return operate(db, account, { ...author, ticket: { id, fence }, operation, cancelDeliveries });
+  return operate(db, account, { ...author, ticket: { id, fence }, operation, ...CONSEQUENCES });
 }

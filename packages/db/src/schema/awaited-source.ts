@@ -4,7 +4,7 @@ import { tenantColumns } from './columns.ts';
 
 /**
  * The kinds of facts that something of an account waits for or hangs on, or ever did: of another kind nobody needs to be told.
- * Written by triggers of action_wait and scheduled_action.
+ * Written by triggers of trigger_rule, action_wait and scheduled_action.
  */
 export const awaitedSource = pgTable(
   'awaited_source',

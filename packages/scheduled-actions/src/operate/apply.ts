@@ -1,5 +1,6 @@
 import type { Tenant, Ticket } from '@dueline/contracts';
 import { column, errorCode, sql, type Tx, ticketRows } from '@dueline/db';
+import { lookForFacts } from '../last-look.ts';
 import { wakeDue } from '../wake.ts';
 import { assignmentsOf, snapshot } from './change.ts';
 import type { ActionOperation } from './operation.ts';
@@ -17,6 +18,12 @@ export type CancelDeliveries = (
   tx: Tx,
   scope: { tenant: Tenant; scheduledActionIds: readonly string[] },
 ) => Promise<readonly StoppedDelivery[]>;
+
+/** Is told in the caller's transaction which actions run anew (un-cancelled, revived), and who wanted it. */
+export type OnRunAnew = (
+  tx: Tx,
+  scope: { tenant: Tenant; scheduledActionIds: readonly string[]; by: string },
+) => Promise<unknown>;
 
 /** Who changes something, and why. */
 export interface Author {
@@ -37,6 +44,7 @@ export interface Application extends Author {
   /** The rows with the fence that the person saw, at most 500. */
   readonly tickets: readonly Ticket[];
   readonly cancelDeliveries: CancelDeliveries;
+  readonly onRunAnew?: OnRunAnew | undefined;
 }
 
 const UNIQUE_VIOLATION = '23505';
@@ -50,8 +58,31 @@ export async function applyOperation(tx: Tx, application: Application): Promise<
   const tickets = application.tickets.toSorted((a, b) => (BigInt(a.id) < BigInt(b.id) ? -1 : 1));
   await lockActions(tx, tickets);
   const outcomes = await changeEach(tx, { ...application, tickets });
-  if (operation.kind !== 'cancel' && outcomes.some(({ result }) => result === 'changed')) await wakeDue(tx);
-  return operation.kind === 'cancel' ? stopDeliveries(tx, application, outcomes) : outcomes;
+  if (operation.kind === 'cancel') return stopDeliveries(tx, application, outcomes);
+  const changed = outcomes.flatMap(({ id, result }) => (result === 'changed' ? [id] : []));
+  if (changed.length === 0) return outcomes;
+  await wakeDue(tx);
+  return operation.kind === 'uncancel' || operation.kind === 'revive'
+    ? startAnew(tx, application, { changed, outcomes })
+    : outcomes;
+}
+
+/**
+ * What happened while it was ended was told to nobody: a wait that runs anew meets the facts in its window at once, under yet another
+ * fence; one that a person gave a time meets them then.
+ */
+async function startAnew(
+  tx: Tx,
+  { tenant, operation, by, onRunAnew }: Application,
+  { changed, outcomes }: { changed: readonly string[]; outcomes: readonly OperationOutcome[] },
+): Promise<OperationOutcome[]> {
+  await onRunAnew?.(tx, { tenant, scheduledActionIds: changed, by });
+  const met = 'at' in operation && operation.at !== undefined ? [] : await lookForFacts(tx, changed);
+  return outcomes.map((outcome) =>
+    outcome.result === 'changed' && met.includes(outcome.id)
+      ? { ...outcome, fence: String(BigInt(outcome.fence) + 1n) }
+      : outcome,
+  );
 }
 
 /**

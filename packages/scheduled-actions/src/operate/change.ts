@@ -1,8 +1,15 @@
 import type { TextMessage } from '@dueline/contracts';
 import { type SQL, sql } from '@dueline/db';
+import { timing } from '../timing.ts';
 import type { ActionOperation } from './operation.ts';
 
-/** When the row `action` is due after the operation. */
+/** When the date says that the row `action` hangs on, which may have moved while the row was ended; null: no such date. */
+const byItsDate = sql`(
+  select timing.due
+    from (select action.organization_id, action.line_oa_id, action.user_id, action.delay_spec) as action ${timing}
+   where action.delay_spec ->> 'mode' = 'relativeToDate')`;
+
+/** When the row `action` is due after the operation. A wait that runs anew waits until its deadline. */
 export function nextExecuteAt(operation: ActionOperation): SQL {
   switch (operation.kind) {
     case 'edit':
@@ -17,10 +24,14 @@ export function nextExecuteAt(operation: ActionOperation): SQL {
       return sql`action.execute_at`;
     case 'uncancel':
       return operation.at === undefined
-        ? sql`greatest(action.execute_at, app_now())`
+        ? sql`greatest(
+            case when action.anchor_ref is null then action.execute_at else coalesce(${byItsDate}, action.execute_at) end,
+            action.expires_at, app_now())`
         : sql`${operation.at}::timestamptz`;
     case 'revive':
-      return operation.at === undefined ? sql`app_now()` : sql`${operation.at}::timestamptz`;
+      return operation.at === undefined
+        ? sql`greatest(action.expires_at, app_now())`
+        : sql`${operation.at}::timestamptz`;
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Tenant } from '@dueline/contracts';
 import { type Db, inTenant, sql, type Tx } from '@dueline/db';
 import { PermanentError } from '@dueline/kernel';
-import { applyOperation, type CancelDeliveries, type OperationOutcome } from './apply.ts';
+import { applyOperation, type CancelDeliveries, type OnRunAnew, type OperationOutcome } from './apply.ts';
 import { type ActionOperation, actionOperation, parseOrRefuse } from './operation.ts';
 import type { Refusal } from './refusal.ts';
 import { tokenDigest } from './token.ts';
@@ -25,6 +25,7 @@ export interface Confirmation {
   readonly kind?: ActionOperation['kind'] | undefined;
   readonly by: string;
   readonly cancelDeliveries: CancelDeliveries;
+  readonly onRunAnew?: OnRunAnew | undefined;
 }
 
 /** Refused actions that a report names, of each step and all together. */
@@ -84,7 +85,7 @@ type StepRow = { n: number; tickets: { id: string; fence: string }[] };
 /** One step in one transaction; false when none is left. Whoever confirms the same holds the operation meanwhile. */
 async function carryOutStep(
   tx: Tx,
-  { tenant, id, cancelDeliveries }: Confirmation & { tenant: Tenant; id: string },
+  { tenant, id, cancelDeliveries, onRunAnew }: Confirmation & { tenant: Tenant; id: string },
 ): Promise<boolean> {
   const row = await lockOperation(tx, sql`id = ${id}`);
   if (row === undefined) throw new PermanentError('the preview is gone');
@@ -95,7 +96,7 @@ async function carryOutStep(
   const [step] = rows;
   if (step === undefined) return false;
   const outcomes = await applyOperation(tx, {
-    ...{ tenant, tickets: step.tickets, cancelDeliveries },
+    ...{ tenant, tickets: step.tickets, cancelDeliveries, onRunAnew },
     operation: parseOrRefuse('operation', actionOperation, row.operation),
     by: row.confirmed_by ?? 'unknown',
     why: row.reason ?? undefined,

@@ -1,7 +1,7 @@
 import type { Tenant, Ticket } from '@dueline/contracts';
 import { type Db, inTenant } from '@dueline/db';
-import { type Author, applyOperation, type CancelDeliveries, type OperationOutcome } from './apply.ts';
-import { type ActionOperation, resolveOperation } from './operation.ts';
+import { type Application, applyOperation, type OperationOutcome } from './apply.ts';
+import { resolveOperation } from './operation.ts';
 
 /**
  * One change of one action by a person, with a row of audit trail: whole or not at all, and only under the fence that the
@@ -13,15 +13,11 @@ import { type ActionOperation, resolveOperation } from './operation.ts';
 export async function operate(
   db: Db,
   tenant: Tenant,
-  {
-    ticket,
-    operation,
-    ...author
-  }: Author & { ticket: Ticket; operation: ActionOperation; cancelDeliveries: CancelDeliveries },
+  { ticket, operation, ...rest }: Omit<Application, 'tenant' | 'tickets'> & { ticket: Ticket },
 ): Promise<OperationOutcome> {
   const [outcome] = await inTenant(db, tenant, async (tx) =>
     applyOperation(tx, {
-      ...author,
+      ...rest,
       tenant,
       operation: await resolveOperation(tx, tenant, operation),
       tickets: [ticket],
