@@ -125,17 +125,11 @@ export async function race(stage: Stage, { first, second, state }: Race): Promis
     return { told: [await one, await two] as const, held, waited };
   });
   const versions = await versionsOf(own.db, met);
-  const row = await rowOf(own.db, met);
+  const row = versions.at(-1)?.after ?? (await rowOf(own.db, met));
   const settled = await settle(own.db, sceneOf(own.db), raced.told);
   const decisions = [...raced.told, ...settled].flatMap((told) => told.decisions ?? []);
-  return {
-    ...raced,
-    versions,
-    row,
-    decisions,
-    last: await rowOf(own.db, met),
-    allVersions: await versionsOf(own.db, met),
-  };
+  const allVersions = await versionsOf(own.db, met);
+  return { ...raced, versions, row, decisions, last: allVersions.at(-1)?.after ?? row, allVersions };
 }
 
 const IS_AT_GATE = sql`
@@ -185,9 +179,10 @@ async function endsOr(work: Promise<unknown>, isStopped: () => Promise<boolean>)
 /** Product time goes on, and workers do what is left to do: the tickets in hand first, then what they claim. */
 async function settle(db: Db, scene: Scene, told: readonly Told[]): Promise<Told[]> {
   await db.$client.query(`update product_time_offset set ahead = '2 hours'`);
-  const after: Told[] = [await sweep(scene)];
+  const after: Told[] = [];
   const tickets: TenantTicket[] = [scene.ticket, ...told.flatMap((one) => one.tickets ?? [])];
   for (const ticket of tickets) after.push(await decide(scene, ticket));
+  after.push(await sweep(scene));
   for (const ticket of await claim(db)) after.push(await decide(scene, ticket));
   return after;
 }

@@ -1,7 +1,7 @@
-import type { Delay, Tenant } from '@dueline/contracts';
+import type { Tenant } from '@dueline/contracts';
 import { type Db, sql } from '@dueline/db';
-import { columnOf, insertRow } from '@dueline/db/testing';
-import { anchorRef, type ScheduledActionStatus } from '@dueline/scheduled-actions';
+import { columnOf } from '@dueline/db/testing';
+import type { ScheduledActionStatus } from '@dueline/scheduled-actions';
 
 interface State {
   readonly status: ScheduledActionStatus;
@@ -40,64 +40,51 @@ export interface MetRow {
   readonly factAt: string;
 }
 
-/** A row of that person in that state, with a living rule of its own. */
+/** A row of that person in that state, with a living rule and a booking of its own. */
 export async function insertInState(
   db: Db,
-  tenant: Tenant,
+  { organizationId, lineOaId }: Tenant,
   { state, userId, linkId }: { state: StateName; userId: string; linkId: string },
 ): Promise<MetRow> {
-  const base = { organization_id: tenant.organizationId, line_oa_id: tenant.lineOaId };
-  const { id: ruleId } = await insertRow(db, 'trigger_rule', {
-    ...{ ...base, name: 'rule', source_type: 'attribute_changed', source_config: {} },
-    ...{ action_type: 'send_message', action_config: {} },
-  });
-  const { id: bookingId } = await insertRow(db, 'booking', {
-    ...{ ...base, user_id: userId, name: 'cut', starts_at: new Date() },
-  });
-  const ids = { ruleId: String(ruleId), bookingId: String(bookingId) };
-  const { id, factAt } = await insertAction(db, { ...base, ...ids, userId, ...STATES[state] });
-  if (STATES[state].waits)
-    await insertRow(db, 'action_wait', {
-      ...{ ...base, user_id: userId, scheduled_action_id: id },
-      ...{ n: 0, source: 'link', ref_id: linkId, branch: 'clicked' },
-    });
-  if (state === 'cancelled')
-    await insertRow(db, 'trigger_log', {
-      ...{ ...base, user_id: userId, scheduled_action_id: id, trigger_rule_id: ruleId },
-      ...{ trigger_on: 'schedule', decision: 'cancelled', reason_code: 'rule_disabled' },
-    });
-  return { id, ...ids, factAt };
-}
-
-async function insertAction(
-  db: Db,
-  row: State & { organization_id: string; line_oa_id: string; ruleId: string; bookingId: string; userId: string },
-): Promise<{ id: string; factAt: string }> {
-  const { status, dueIn, waits } = row;
+  const { status, dueIn, waits }: State = STATES[state];
+  const base = sql`${organizationId}::bigint, ${lineOaId}::bigint`;
   const isEnded = status === 'failed' || status === 'cancelled';
-  const hangsOn: Delay = {
-    ...{ mode: 'relativeToDate', to: { bookingId: row.bookingId }, offsetSeconds: 0 },
-    ...{ whenPast: 'fire', reEvaluateConditions: false },
-  };
-  const { rows } = await db.execute<{ id: string; fact_at: string }>(sql`
-    insert into scheduled_action (organization_id, line_oa_id, user_id, trigger_rule_id, action_type, action_config, dedup_key, fence,
-                                  status, execute_at, due_at, anchor_at, expires_at, attempt, retry_count, last_error, cancel_reason,
-                                  executed_at, claimed_by, claimed_via, lease_until, delay_spec, anchor_ref)
-    select ${row.organization_id}, ${row.line_oa_id}, ${row.userId}, ${row.ruleId}, 'send_message',
-           '{"messages": [{"type": "text", "text": "hello"}]}', gen_random_uuid(), ${FIRST_FENCE}::int, ${status}, due, due,
-           case when ${waits}::boolean then began end, case when ${waits}::boolean then due end,
-           ${status === 'pending' ? 0 : 1}::int, ${status === 'failed' ? 3 : 0}::int, ${status === 'failed' ? 'it broke' : null},
-           ${status === 'cancelled' ? 'rule_disabled' : null}, case when ${isEnded}::boolean then app_now() end,
-           ${status === 'processing' ? 'cron-1:slow' : null}, ${status === 'processing' ? 'queue' : null},
-           case when ${status === 'processing'}::boolean then clock_timestamp() - interval '1 second' end,
-           case when not ${waits}::boolean then ${JSON.stringify(hangsOn)}::jsonb end,
-           case when not ${waits}::boolean then ${anchorRef({ bookingId: row.bookingId })} end
-      from (select app_now() + make_interval(mins => ${dueIn}::int) as due,
-                   app_now() - make_interval(mins => ${WINDOW_MINUTES}::int) as began) as time
-    returning id, (to_json(app_now() - make_interval(mins => ${WINDOW_MINUTES - 1}::int)) #>> '{}') as fact_at`);
-  const [inserted] = rows;
-  if (inserted === undefined) throw new Error('the row was not inserted');
-  return { id: inserted.id, factAt: inserted.fact_at };
+  const isClaimed = status === 'processing';
+  const { rows } = await db.execute<{ [key in keyof MetRow]: string }>(sql`
+    with time as (
+      select app_now() + make_interval(mins => ${dueIn}::int) as due, app_now() - make_interval(mins => ${WINDOW_MINUTES}::int) as began
+    ), rule as (
+      insert into trigger_rule (organization_id, line_oa_id, name, source_type, source_config, action_type, action_config)
+      values (${base}, 'rule', 'attribute_changed', '{}', 'send_message', '{}') returning id
+    ), booking as (
+      insert into booking (organization_id, line_oa_id, user_id, name, starts_at)
+      select ${base}, ${userId}, 'cut', due from time returning id
+    ), action as (
+      insert into scheduled_action (organization_id, line_oa_id, user_id, trigger_rule_id, action_type, action_config, dedup_key, fence,
+                                    status, execute_at, due_at, anchor_at, expires_at, delay_spec, anchor_ref, attempt, retry_count,
+                                    last_error, cancel_reason, executed_at, claimed_by, claimed_via, lease_until)
+      select ${base}, ${userId}, rule.id, 'send_message', '{"messages": [{"type": "text", "text": "hello"}]}', gen_random_uuid(),
+             ${FIRST_FENCE}::int, ${status}, due, due, case when ${waits}::boolean then began end, case when ${waits}::boolean then due end,
+             case when not ${waits}::boolean then jsonb_build_object('mode', 'relativeToDate', 'to', jsonb_build_object('bookingId', booking.id::text),
+                                                                     'offsetSeconds', 0, 'whenPast', 'fire') end,
+             case when not ${waits}::boolean then 'booking:' || booking.id end, ${status === 'pending' ? 0 : 1}::int,
+             ${status === 'failed' ? 3 : 0}::int, ${status === 'failed' ? 'it broke' : null},
+             ${status === 'cancelled' ? 'rule_disabled' : null}, case when ${isEnded}::boolean then app_now() end,
+             ${isClaimed ? 'cron-1:slow' : null}, ${isClaimed ? 'queue' : null},
+             case when ${isClaimed}::boolean then clock_timestamp() - interval '1 second' end
+        from time, rule, booking returning id, user_id, trigger_rule_id
+    ), wait as (
+      insert into action_wait (organization_id, line_oa_id, user_id, scheduled_action_id, n, source, ref_id, branch)
+      select ${base}, user_id, id, 0, 'link', ${linkId}, 'clicked' from action where ${waits}::boolean
+    ), history as (
+      insert into trigger_log (organization_id, line_oa_id, trigger_rule_id, user_id, trigger_on, decision, reason_code, scheduled_action_id)
+      select ${base}, trigger_rule_id, user_id, 'schedule', 'cancelled', 'rule_disabled', id from action where ${status === 'cancelled'}::boolean
+    )
+    select action.id, rule.id as "ruleId", booking.id as "bookingId", (to_json(began + interval '1 minute') #>> '{}') as "factAt"
+      from time, rule, booking, action`);
+  const [row] = rows;
+  if (row === undefined) throw new Error('the row was not inserted');
+  return row;
 }
 
 /** A row as JSON, as far as a race judges it. */
