@@ -65,7 +65,7 @@ test('of every two operations, in both orders, there is a race, or a reason why 
     }
 });
 
-test.for(RACES)('[I1] on a row that is $state: $first, and before its commit $second', async (about) => {
+test.for(RACES)('[I1] a row, $state: $first, and before its commit $second', async (about) => {
   const raced = await race(stage, about);
   checkMoves(raced);
   checkWinners(about, raced);
@@ -135,10 +135,11 @@ function movesOfSecond({ first, second, state }: Race, { told, held, versions }:
 }
 
 /** Nothing is stuck, and what came of it is what the operations that moved the row were for. */
-function checkEnd({ first, second, state }: Race, { told, last, decisions }: Raced): void {
+function checkEnd({ first, second, state }: Race, { told, last, decisions, byLosers }: Raced): void {
   const moved = [first, second].filter((_, at) => told[at]?.moves === 1);
   const isDecidedFirst = first === 'hold and finish' || first === 'expire' ? moved.includes(first) : false;
   expect(['done', 'failed', 'cancelled']).toContain(last.status);
+  expect(byLosers, 'the ticket of a loser holds no row').toBe(0);
   expect(decisions.length, 'decided once').toBeLessThanOrEqual(1);
   const effects = decisions.filter(({ to }) => to === 'done');
   expect(effects).toHaveLength(last.status === 'done' ? 1 : 0);

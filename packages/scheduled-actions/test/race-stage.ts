@@ -102,6 +102,8 @@ export interface Raced {
   readonly last: RowSeen;
   readonly allVersions: readonly Version[];
   readonly decisions: readonly Decision[];
+  /** Moves by tickets with another fence than the row has after the race. */
+  readonly byLosers: number;
 }
 
 /** Lets the first operation go as far as its commit, then the second as far as it comes, then both to their ends; then ends the row. */
@@ -126,10 +128,18 @@ export async function race(stage: Stage, { first, second, state }: Race): Promis
   });
   const versions = await versionsOf(own.db, met);
   const row = versions.at(-1)?.after ?? (await rowOf(own.db, met));
-  const settled = await settle(own.db, sceneOf(own.db), raced.told);
-  const decisions = [...raced.told, ...settled].flatMap((told) => told.decisions ?? []);
+  const settled = await settle(own.db, sceneOf(own.db), { told: raced.told, fence: String(row.fence) });
+  const decisions = [...raced.told, ...settled.told].flatMap((told) => told.decisions ?? []);
   const allVersions = await versionsOf(own.db, met);
-  return { ...raced, versions, row, decisions, last: allVersions.at(-1)?.after ?? row, allVersions };
+  return {
+    ...raced,
+    versions,
+    row,
+    decisions,
+    byLosers: settled.byLosers,
+    last: allVersions.at(-1)?.after ?? row,
+    allVersions,
+  };
 }
 
 const IS_AT_GATE = sql`
@@ -177,14 +187,23 @@ async function endsOr(work: Promise<unknown>, isStopped: () => Promise<boolean>)
 }
 
 /** Product time goes on, and workers do what is left to do: the tickets in hand first, then what they claim. */
-async function settle(db: Db, scene: Scene, told: readonly Told[]): Promise<Told[]> {
+async function settle(
+  db: Db,
+  scene: Scene,
+  { told, fence }: { told: readonly Told[]; fence: string },
+): Promise<{ told: Told[]; byLosers: number }> {
   await db.$client.query(`update product_time_offset set ahead = '2 hours'`);
   const after: Told[] = [];
+  let byLosers = 0;
   const tickets: TenantTicket[] = [scene.ticket, ...told.flatMap((one) => one.tickets ?? [])];
-  for (const ticket of tickets) after.push(await decide(scene, ticket));
+  for (const ticket of tickets) {
+    const decided = await decide(scene, ticket);
+    if (ticket.fence !== fence) byLosers += decided.moves;
+    after.push(decided);
+  }
   after.push(await sweep(scene));
   for (const ticket of await claim(db)) after.push(await decide(scene, ticket));
-  return after;
+  return { told: after, byLosers };
 }
 
 async function rowOf(db: Db, { id }: MetRow): Promise<RowSeen> {
