@@ -59,7 +59,7 @@ export async function checkAndCompleteDelayWait(tx: Tx, facts: readonly Fact[]):
                where fact.occurred_at >= action.anchor_at) as hit
        order by action_id, occurred_at, n
     ), locked as materialized (
-      select action.id,
+      select action.id, action.branch,
              case when action.branch is not null or met.occurred_at >= action.expires_at then 'late'
                   when action.status = 'pending' then 'completed'
                   when action.status = 'processing' then 'deciding'
@@ -75,7 +75,7 @@ export async function checkAndCompleteDelayWait(tx: Tx, facts: readonly Fact[]):
       returning action.id, action.branch
     )
     select action.id, action.organization_id, action.line_oa_id, action.user_id, action.trigger_rule_id, action.rule_version,
-           met.event_id, locked.result, coalesce(completed.branch, action.branch) as branch
+           met.event_id, locked.result, coalesce(completed.branch, locked.branch) as branch
       from met join locked on locked.id = met.action_id join scheduled_action as action on action.id = met.action_id
       left join completed on completed.id = action.id
      order by action.id`);
