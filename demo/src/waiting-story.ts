@@ -9,7 +9,7 @@ const SECONDS_PER_DAY = 86_400;
 /** Users of every account who get an invitation with a link. */
 export const INVITED: Users = { first: 700, count: 20 };
 /** Of those, the ones who click in time; the others click when it is over. */
-export const CLICKERS: Users = { first: INVITED.first, count: 8 };
+const CLICKERS: Users = { first: INVITED.first, count: 8 };
 export const LATECOMERS: Users = { first: CLICKERS.first + CLICKERS.count, count: INVITED.count - CLICKERS.count };
 
 /** Each account has these rules, too. */
