@@ -74,9 +74,10 @@ export async function startMeddling(
   return {
     counts,
     repeat: async (db, tenant, { ids, age, of }) => {
-      const tickets = await ticketsOf(db, of, { ids, age });
-      if (tickets.length === 0) return;
-      await publish(broker, of === 'action' ? scheduledActionFire : actionExecute, [{ tenant, data: { tickets } }]);
+      const messages = of === 'delivery' ? await ticketsOf(db, of, { ids, age }) : [];
+      const isMessage = messages.length > 0; // without one yet, the action's ticket comes again
+      const tickets = isMessage ? messages : await ticketsOf(db, 'action', { ids, age });
+      await publish(broker, isMessage ? actionExecute : scheduledActionFire, [{ tenant, data: { tickets } }]);
       counts.duplicated += 1;
     },
     stop: async () => {

@@ -46,8 +46,8 @@ const PATIENCE_MS = 60_000;
 const QUIET_MS = 2_000;
 const POLL_MS = 500;
 const WRITE_POLL_MS = 20;
-/** Who change something at the same time. */
-const PEOPLE = 8;
+/** Who change something at the same time: so many that a busy machine does not keep them from coming before the action is done. */
+const PEOPLE = 24;
 
 /** Everything in a run that its scenes work with. */
 interface Stage {

@@ -9,7 +9,7 @@ const accept = (file: string, line: string, changed: string): LineChange => ({ f
 const ACTIONS = 'packages/scheduled-actions/src';
 const DELIVERIES = 'packages/deliveries/src';
 
-/** Every place where a fence that was seen is compared with the fence of the row. */
+/** Every place where the fence of an action or of its message that somebody saw is compared with that of the row. */
 const FENCE_CONDITIONS: readonly LineChange[] = [
   accept(`${ACTIONS}/hold.ts`, 'on action.id = ticket.id and action.fence = ticket.fence', 'on action.id = ticket.id'),
   accept(
