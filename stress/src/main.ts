@@ -73,11 +73,10 @@ function untilInterrupted(): AbortSignal {
 }
 
 function linesOf({ samples, operations, refused, ...counts }: Report): string[] {
-  const numbers = Object.entries({ ...counts, ...operations, ...refused }).map(
-    ([name, value]) => `${name.padEnd(12)} ${value}`,
-  );
+  const linesFor = (numbers: object, prefix = '') =>
+    Object.entries(numbers).map(([name, value]) => `${`${prefix}${name}`.padEnd(26)} ${value}`);
   const found = Object.entries(samples).flatMap(([name, lines]) => [`${name}:`, ...lines.map((line) => `  ${line}`)]);
-  return [...numbers, ...found];
+  return [...linesFor(counts), ...linesFor(operations, 'people: '), ...linesFor(refused, 'refused: '), ...found];
 }
 
 function fail(error: unknown, { code, help = '' }: { code: number; help?: string }): void {
