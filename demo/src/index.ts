@@ -1,3 +1,4 @@
 export { APP_NAMES, type App, type AppName, startApp, untilReady } from './stack/apps.ts';
+export { ROOT } from './stack/process.ts';
 export type { LineSimulator } from './stack/simulator.ts';
 export { type Stack, type StackOptions, startStack } from './stack/stack.ts';

@@ -1,7 +1,7 @@
 import type { App, AppName } from '@dueline/demo';
 import type { CrashPoint } from '@dueline/runtime';
+import { CLEAN } from '@dueline/stress';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { CLEAN } from './kill/history.ts';
 import { type Stage, startStage, untilReached } from './kill/stage.ts';
 
 /** How long production leaves a row to its owner, in seconds: an event or action, and a message on its way. */

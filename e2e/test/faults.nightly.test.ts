@@ -1,9 +1,8 @@
 import { APP_NAMES, type AppName } from '@dueline/demo';
 import { sleep } from '@dueline/kernel';
 import type { CrashPoint } from '@dueline/runtime';
+import { CLEAN, countConnections, cutConnections, purgeQueues } from '@dueline/stress';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { CLEAN } from './kill/history.ts';
-import { countConnections, cutConnections, purgeQueues } from './kill/rabbitmq.ts';
 import { LEASE_MS, type Stage, startStage, untilReached } from './kill/stage.ts';
 
 let stage: Stage;

@@ -1,6 +1,6 @@
+import { CLEAN } from '@dueline/stress';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { killAt, killsOf } from './kill/cases.ts';
-import { CLEAN } from './kill/history.ts';
 import { type Stage, startStage } from './kill/stage.ts';
 
 let stage: Stage;

@@ -1,21 +1,16 @@
-import { cp, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AppName } from '@dueline/demo';
 import type { CrashPoint } from '@dueline/runtime';
+import { CLEAN, changeLines, copySources, type History, type LineChange, type Planned } from '@dueline/stress';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { CLEAN, type History, type Planned } from './kill/history.ts';
 import { type Stage, startStage, untilReached } from './kill/stage.ts';
-import { ROOT } from './support.ts';
 
 /** A product with one line changed, and the accident that brings it to light. */
-interface Mutant {
+interface Mutant extends LineChange {
   readonly name: string;
   /** The app that runs the changed line. */
   readonly app: AppName;
-  readonly file: string;
-  readonly line: string;
-  readonly changed: string;
   readonly accident: (stage: Stage) => Promise<History>;
   /** What the history checker must say. */
   readonly shows: (history: History) => void;
@@ -169,26 +164,13 @@ afterAll(async () => {
   await rm(sources, { recursive: true, force: true });
 });
 
-/** The sources of apps and packages in a folder of their own, on the installed packages. */
-async function copySources(): Promise<string> {
-  const folder = await realpath(await mkdtemp(join(tmpdir(), 'dueline-mutant-')));
-  // The links between our packages are relative, so they lead to the copies.
-  for (const part of ['apps', 'packages'])
-    await cp(join(ROOT, part), join(folder, part), { recursive: true, verbatimSymlinks: true });
-  await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-  return folder;
-}
-
 /** Every app that starts while `work` runs has the changed line; afterwards the product is again as it was. */
 async function withMutant<Result>({ app, file, line, changed }: Mutant, work: () => Promise<Result>): Promise<Result> {
-  const path = join(sources, file);
-  const before = await readFile(path, 'utf8');
-  expect(before.split(line), `the line that the mutant changes is not once in ${file}`).toHaveLength(2);
-  await writeFile(path, before.replace(line, changed));
+  const putBack = await changeLines(sources, [{ file, line, changed }]);
   try {
     return await work();
   } finally {
-    await writeFile(path, before);
+    await putBack();
     await stage.stack.apps.get(app)?.stop();
     await stage.stack.restart(app);
   }

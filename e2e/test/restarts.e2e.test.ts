@@ -4,8 +4,8 @@ import { APP_NAMES, type AppName } from '@dueline/demo';
 import { nthUserId, type ReceiptRow } from '@dueline/line-simulator';
 import { missingServers, type PrivateServer, type PrivateServices, startKillable } from '@dueline/local-services';
 import { addAudienceMembers, createAudience } from '@dueline/recipients';
+import { CLEAN, type Planned } from '@dueline/stress';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { CLEAN, type Planned } from './kill/history.ts';
 import { type Stage, startStage } from './kill/stage.ts';
 import { ROOT } from './support.ts';
 

@@ -43,7 +43,7 @@ export function copyOfSources(): WorkingCopy {
 }
 
 function workspaceFolders(): string[] {
-  return globSync('{apps/*,packages/*,infra/*,demo,e2e,models,tools}/package.json', { cwd: ROOT }).map((path) =>
+  return globSync('{apps/*,packages/*,infra/*,demo,e2e,models,stress,tools}/package.json', { cwd: ROOT }).map((path) =>
     dirname(path),
   );
 }

@@ -15,10 +15,11 @@ const IN_PACKAGE = /^(?:src|test|bench|migrations)\//;
  */
 export function checkDocPaths(root: string): Finding {
   const roots = new Set(readdirSync(root).filter((name) => !NOT_COMMITTED.has(name)));
-  const found = ownFiles(root, '{*.md,{docs,apps,packages,infra,demo,e2e,models,tools}/**/*.md}').flatMap((page) =>
-    namedPaths(root, page, roots)
-      .filter(({ path }) => !exists(root, path))
-      .map(({ number, path }) => `${page}:${number} names ${path}, which does not exist`),
+  const found = ownFiles(root, '{*.md,{docs,apps,packages,infra,demo,e2e,models,stress,tools}/**/*.md}').flatMap(
+    (page) =>
+      namedPaths(root, page, roots)
+        .filter(({ path }) => !exists(root, path))
+        .map(({ number, path }) => `${page}:${number} names ${path}, which does not exist`),
   );
   return { ok: found.length === 0, output: found.join('\n') };
 }
@@ -54,7 +55,19 @@ function pathOfWord(word: string, home: string | undefined, roots: ReadonlySet<s
 }
 
 // Folders a page may promise: named here so that a page is wrong, too, when the whole folder is missing.
-const LAYOUT = new Set(['apps', 'packages', 'infra', 'demo', 'e2e', 'models', 'tools', 'docs', 'patches', '.ci']);
+const LAYOUT = new Set([
+  'apps',
+  'packages',
+  'infra',
+  'demo',
+  'e2e',
+  'models',
+  'stress',
+  'tools',
+  'docs',
+  'patches',
+  '.ci',
+]);
 
 function pathOfLink(target: string, folder: string): string[] {
   if (/^[a-z][a-z0-9+.-]*:/i.test(target) || target.startsWith('#')) return [];

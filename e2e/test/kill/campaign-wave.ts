@@ -3,7 +3,7 @@ import { dueCampaign } from '@dueline/campaigns/testing';
 import type { Stack } from '@dueline/demo';
 import { type ChannelConfig, nthUserId } from '@dueline/line-simulator';
 import { addAudienceMembers, createAudience } from '@dueline/recipients';
-import type { Planned } from './history.ts';
+import type { Planned } from '@dueline/stress';
 
 /** Two chunks. */
 const FRIENDS = 620;

@@ -1,7 +1,7 @@
 import type { AppName } from '@dueline/demo';
 import type { CrashPoint } from '@dueline/runtime';
+import { CLEAN } from '@dueline/stress';
 import { expect } from 'vitest';
-import { CLEAN } from './history.ts';
 import { type Stage, untilReached } from './stage.ts';
 
 /** `events`: changed attributes, with messages now and later; `campaigns`: a broadcast and a multicast of two chunks. */

@@ -4,10 +4,10 @@ import type { Tenant } from '@dueline/contracts';
 import { type App, type Stack, type StackOptions, startStack } from '@dueline/demo';
 import { sleep } from '@dueline/kernel';
 import { nthUserId, type ReceiptRow } from '@dueline/line-simulator';
+import { type History, isOver, judgeHistory, type Planned } from '@dueline/stress';
 import { createRule } from '@dueline/trigger-rules';
 import { serviceEnvironment } from '../support.ts';
 import { CAMPAIGN_CHANNELS, writeCampaigns } from './campaign-wave.ts';
-import { type History, isOver, judgeHistory, type Planned } from './history.ts';
 
 /** Leases in seconds, so that a death costs seconds. */
 export const LEASE_MS = 3_000;

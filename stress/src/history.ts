@@ -34,20 +34,26 @@ export const CLEAN: History = { lost: [], doubled: [], unplanned: [], violations
 interface Facts {
   readonly planned: readonly Planned[];
   readonly receipts: readonly ReceiptRow[];
+  /** Whether an action and its message may have ended as cancelled; false unless given. */
+  readonly mayCancel?: boolean;
 }
 
 const keyOf = ({ user, lid }: Pick<ReceiptRow, 'user' | 'lid'>): string => `${lid ?? 'unmarked'} of ${user}`;
 
 /** Whether everything planned has arrived and no row is open; cheap enough to be asked all the time. */
-export async function isOver({ database }: Pick<Stack, 'database'>, { planned, receipts }: Facts): Promise<boolean> {
+export async function isOver(
+  { database }: Pick<Stack, 'database'>,
+  { planned, receipts, mayCancel = false }: Facts,
+): Promise<boolean> {
   const received = new Set(receipts.map(keyOf));
-  return planned.every((message) => received.has(keyOf(message))) && (await openRows(database.db)).length === 0;
+  if (planned.some((message) => !received.has(keyOf(message)))) return false;
+  return (await openRows(database.db, mayCancel)).length === 0;
 }
 
 /** Compares what was planned with what LINE delivered and with what the database says. */
 export async function judgeHistory(
   { line, database }: Pick<Stack, 'line' | 'database'>,
-  { planned, receipts }: Facts,
+  { planned, receipts, mayCancel = false }: Facts,
 ): Promise<History> {
   const received = Map.groupBy(receipts, keyOf);
   const keys = new Set(planned.map(keyOf));
@@ -57,25 +63,29 @@ export async function judgeHistory(
     doubled: [...received].filter(([, { length }]) => length > 1).map(([key, { length }]) => `${length} × ${key}`),
     unplanned: [...received.keys()].filter((key) => !keys.has(key)),
     violations: violations.map(({ code, lid, user, detail }) => `${code} ${lid} of ${user}: ${detail}`),
-    stuck: await openRows(database.db),
+    stuck: await openRows(database.db, mayCancel),
     audit: await auditFindings(database.db),
   };
 }
 
 /** Rows that still have something before them, and rows that ended as none should here. */
-async function openRows(db: Db): Promise<string[]> {
-  const { rows } = await db.$client.query<{ what: string }>(`
+async function openRows(db: Db, mayCancel: boolean): Promise<string[]> {
+  const { rows } = await db.$client.query<{ what: string }>(
+    `
     select 'event_outbox ' || id || ' is ' || status as what from event_outbox
     union all
-    select 'scheduled_action ' || id || ' is ' || status from scheduled_action where status <> 'done'
+    select 'scheduled_action ' || id || ' is ' || status from scheduled_action
+     where status <> 'done' and not ($1 and status = 'cancelled')
     union all
-    select 'delivery ' || id || ' is ' || status from delivery where status <> 'accepted'
+    select 'delivery ' || id || ' is ' || status from delivery where status <> 'accepted' and not ($1 and status = 'cancelled')
     union all
-    select 'campaign ' || id || ' is ' || status from campaign where status <> 'sent'`);
+    select 'campaign ' || id || ' is ' || status from campaign where status <> 'sent'`,
+    [mayCancel],
+  );
   return rows.map(({ what }) => what);
 }
 
-/** Twice the interval of the reaper and of the sweeps in these tests, and their CAMPAIGN_STALE_SECONDS. */
+/** Twice the interval of the reaper and of the sweeps under fault, and their CAMPAIGN_STALE_SECONDS. */
 const LIMITS = { leaseOverSeconds: 2, silentSeconds: 3, overdueSeconds: 2, historyDays: 1 };
 
 async function auditFindings(db: Db): Promise<string[]> {

@@ -1,0 +1,92 @@
+import { type App, type Stack, untilReady } from '@dueline/demo';
+import { sleep } from '@dueline/kernel';
+import { type Plan, ROLES, type Role } from './plan.ts';
+
+/** A place in a role: one process at a time. */
+interface Slot {
+  readonly role: Role;
+  instance: string;
+  app: App;
+  /** Frozen, or between two processes. */
+  isDown: boolean;
+}
+
+/** The processes of every role, some of which die or freeze. */
+export interface Fleet {
+  readonly counts: { kills: number; stops: number };
+  /** Processes that ended though nobody ended them: each is a violation. */
+  readonly ended: readonly string[];
+  /** SIGKILL; a successor starts at once, under the same name or a new one. */
+  kill(kill: Plan['kills'][number]): Promise<void>;
+  /** SIGSTOP, and SIGCONT later. */
+  freeze(stop: Plan['stops'][number]): Promise<void>;
+}
+
+/** Puts so many processes beside each other in each role; resolves when all are ready. */
+export async function startFleet(stack: Stack, processes: number): Promise<Fleet> {
+  const ended: string[] = [];
+  const slots: Slot[] = [];
+  const dying = new WeakSet<App>();
+  const watch = (slot: Slot): void => {
+    const { app, instance } = slot;
+    void app.gone.then(() => {
+      const { exitCode, signalCode } = app.child;
+      if (!dying.has(app) && signalCode !== 'SIGTERM' && exitCode !== 0)
+        ended.push(`${instance} ended with ${signalCode ?? exitCode}`);
+    });
+  };
+  for (const role of ROLES) {
+    for (let place = 0; place < processes; place += 1) {
+      const own = place === 0 ? stack.apps.get(role) : undefined;
+      const instance = own === undefined ? `stress-${role}-${place}` : `demo-${role}`;
+      const app = own ?? (await stack.start(role, { INSTANCE_NAME: instance }));
+      const slot: Slot = { role, instance, app, isDown: false };
+      slots.push(slot);
+      watch(slot);
+    }
+  }
+  await Promise.all(slots.map(({ app }) => untilReady(app, READY_TIMEOUT_MS)));
+
+  const counts = { kills: 0, stops: 0 };
+  const victim = (role: Role, place: number): Promise<Slot> =>
+    untilUp(
+      slots.filter((slot) => slot.role === role),
+      place,
+    );
+  return {
+    ...{ counts, ended },
+    kill: async ({ role, slot: place, isReplaced }) => {
+      const slot = await victim(role, place);
+      slot.isDown = true;
+      dying.add(slot.app);
+      slot.app.child.kill('SIGKILL');
+      await slot.app.gone;
+      counts.kills += 1;
+      if (isReplaced) slot.instance = `stress-${role}-after-${counts.kills}`;
+      slot.app = await stack.start(role, { INSTANCE_NAME: slot.instance });
+      watch(slot);
+      slot.isDown = false;
+    },
+    freeze: async ({ role, slot: place, forMs }) => {
+      const slot = await victim(role, place);
+      slot.isDown = true;
+      slot.app.child.kill('SIGSTOP');
+      await sleep(forMs);
+      slot.app.child.kill('SIGCONT');
+      counts.stops += 1;
+      slot.isDown = false;
+    },
+  };
+}
+
+const READY_TIMEOUT_MS = 90_000;
+const POLL_MS = 50;
+
+/** The slot of that place, or the next one that is up; waits while none is. */
+async function untilUp(slots: readonly Slot[], place: number): Promise<Slot> {
+  for (;;) {
+    const slot = [...slots.slice(place), ...slots.slice(0, place)].find(({ isDown }) => !isDown);
+    if (slot !== undefined) return slot;
+    await sleep(POLL_MS);
+  }
+}

@@ -1,0 +1,3 @@
+export { CLEAN, type History, isOver, judgeHistory, type Planned } from './history.ts';
+export { countConnections, cutConnections, purgeQueues } from './rabbitmq.ts';
+export { changeLines, copySources, type LineChange } from './sources.ts';
