@@ -1,4 +1,3 @@
-import { randomInt } from 'node:crypto';
 import { connect, createServer, type Socket } from 'node:net';
 import { processCampaign } from '@dueline/contracts';
 import { testDb } from '@dueline/db/testing';
@@ -11,10 +10,13 @@ const log = { debug: vi.fn(), info: vi.fn(), warn: vi.fn(), error: vi.fn() } as 
   typeof createTickKey
 >[0]['log'];
 
-/** A database number of Redis that other tests hardly use at the same moment. */
+let redisDatabases = 0;
+
+/** A database of Redis that no other test here uses: the key of this minute may be there. */
 const redisUrl = () => {
+  redisDatabases += 1;
   const url = new URL(inject('redisUrl'));
-  url.pathname = `/${randomInt(1, 16)}`;
+  url.pathname = `/${redisDatabases}`;
   return url.href;
 };
 
