@@ -46,7 +46,7 @@ export default defineConfig({
           name: 'e2e',
           include: nightly ? ['e2e/test/**/*.nightly.test.ts'] : ['e2e/test/**/*.e2e.test.ts'],
           globalSetup: ['./infra/local/src/vitest-global-setup.ts'],
-          fileParallelism: false, // each file runs a whole product on two cores
+          maxWorkers: 2, // each file runs a whole product, which mostly waits
           testTimeout: 90_000,
           hookTimeout: 90_000,
         },

@@ -8,6 +8,7 @@ import { PLANTING, PLANTS, type Plant } from './plant.ts';
 import { play } from './play.ts';
 import { playWaiting } from './play-waiting.ts';
 import { channels, seed } from './seed.ts';
+import { announceDemo } from './stack/running.ts';
 import { type Stack, startStack } from './stack/stack.ts';
 import { CAMPAIGNS } from './story.ts';
 import { WAITS_PLANNED } from './waiting-story.ts';
@@ -73,7 +74,7 @@ async function run(options: Options): Promise<number> {
   const narrator = createNarrator((text) => out.write(text), { colours: out.isTTY === true });
   const interrupted = untilInterrupted();
   narrator.line('starting PostgreSQL, RabbitMQ, Redis, the LINE simulator and five apps');
-  const starting = startStack({ env: process.env, channels, tell: narrator.line });
+  const starting = startStack({ name: 'demo', env: process.env, channels, tell: narrator.line });
   const stack = await Promise.race([starting, interrupted]);
   if (stack === undefined) {
     narrator.line('stopping what was started; Ctrl-C once more ends it at once');
@@ -81,6 +82,8 @@ async function run(options: Options): Promise<number> {
     return 130;
   }
   narrator.line(`everything is up; the apps log to ${stack.logFolder}`);
+  const { databaseUrl, line } = stack;
+  const retire = announceDemo({ pid: process.pid, databaseUrl, lineControlUrl: line.controlUrl });
   try {
     const told = await Promise.race([tellStory(stack, options, narrator), interrupted]);
     if (told === undefined) return 130;
@@ -94,6 +97,7 @@ async function run(options: Options): Promise<number> {
     if (options.json) process.stdout.write(`${JSON.stringify(verdict)}\n`);
     return verdict.ok ? 0 : 1;
   } finally {
+    retire();
     narrator.line('stopping');
     narrator.hush(); // an interrupted story would go on telling
     await stack.stop();

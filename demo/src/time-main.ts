@@ -1,8 +1,6 @@
-import { join } from 'node:path';
 import { hasTimeMachine, openDatabase, readProductTime } from '@dueline/db';
 import { PermanentError } from '@dueline/kernel';
 import { parseDuration } from './duration.ts';
-import { ROOT } from './stack/process.ts';
 import { type RunningDemo, runningDemos } from './stack/running.ts';
 import { lineControl } from './stack/simulator.ts';
 import { travel } from './stack/travel.ts';
@@ -28,7 +26,7 @@ else {
 }
 
 function theDemo(): RunningDemo {
-  const [demo, ...others] = runningDemos(join(ROOT, '.dueline'));
+  const [demo, ...others] = runningDemos();
   if (demo === undefined) throw new PermanentError('no demo is running here: start one with ./dueline demo');
   if (others.length > 0) throw new PermanentError('more than one demo is running here: end all but one');
   return demo;

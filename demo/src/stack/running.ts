@@ -1,5 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { ROOT } from './process.ts';
 
 /** How another command finds a demo that is up. */
 export interface RunningDemo {
@@ -8,21 +9,21 @@ export interface RunningDemo {
   readonly lineControlUrl: string;
 }
 
-const folder = (stateFolder: string): string => join(stateFolder, 'demo');
+const FOLDER = join(ROOT, '.dueline', 'demo');
 
 /** Leaves a note about a demo that is up. @returns what takes it away. */
-export function announceDemo(stateFolder: string, demo: RunningDemo): () => void {
-  mkdirSync(folder(stateFolder), { recursive: true });
-  const file = join(folder(stateFolder), `${demo.pid}.json`);
+export function announceDemo(demo: RunningDemo): () => void {
+  mkdirSync(FOLDER, { recursive: true });
+  const file = join(FOLDER, `${demo.pid}.json`);
   writeFileSync(file, JSON.stringify(demo));
   return () => rmSync(file, { force: true });
 }
 
 /** The demos that are up, without notes that a killed one left. */
-export function runningDemos(stateFolder: string): RunningDemo[] {
-  mkdirSync(folder(stateFolder), { recursive: true });
-  return readdirSync(folder(stateFolder))
-    .map((name) => JSON.parse(readFileSync(join(folder(stateFolder), name), 'utf8')) as RunningDemo)
+export function runningDemos(): RunningDemo[] {
+  mkdirSync(FOLDER, { recursive: true });
+  return readdirSync(FOLDER)
+    .map((name) => JSON.parse(readFileSync(join(FOLDER, name), 'utf8')) as RunningDemo)
     .filter(({ pid }) => isAlive(pid));
 }
 

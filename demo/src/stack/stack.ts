@@ -9,7 +9,6 @@ import { APP_NAMES, type App, type AppName, type AppSettings, startApp, untilRea
 import { newLogFolder } from './logs.ts';
 import { createPlace, type Place } from './place.ts';
 import { ROOT } from './process.ts';
-import { announceDemo } from './running.ts';
 import { type LineSimulator, startSimulator } from './simulator.ts';
 import { travel } from './travel.ts';
 
@@ -41,6 +40,8 @@ export interface Stack {
 export interface StackOptions {
   readonly env: NodeJS.ProcessEnv;
   readonly channels: readonly ChannelConfig[];
+  /** In the names of its database and vhost; `stack` unless given. */
+  readonly name?: string;
   readonly tell: (line: string) => void;
   readonly appEnv?: Readonly<Record<string, string>>;
   readonly appsFolder?: string;
@@ -77,7 +78,7 @@ async function startAll(options: StackOptions, undo: (() => Promise<void>)[]): P
   const services = await provideServices({ stateFolder, env, log: tell });
   undo.push(services.stop);
 
-  const place = await createPlace(services.urls, `dueline_demo_${id}`);
+  const place = await createPlace(services.urls, `dueline_${options.name ?? 'stack'}_${id}`);
   undo.push(place.remove);
   const line = await prepare({ place, channels, logFolder });
   undo.push(() => line.process.stop());
@@ -109,8 +110,6 @@ async function startAll(options: StackOptions, undo: (() => Promise<void>)[]): P
   const apps = await startApps(all, settings);
   const { databaseUrl, amqpUrl, amqpManagementUrl } = place;
   const { source } = services;
-  const retire = announceDemo(stateFolder, { pid: process.pid, databaseUrl, lineControlUrl: line.controlUrl });
-  undo.push(async () => retire());
   return {
     ...{ database, databaseUrl, amqpUrl, amqpManagementUrl, line, apps, secretsKey, logFolder, source },
     ...createStarts(all, { apps, settings }),
