@@ -2,7 +2,7 @@ import { type Db, inTransaction } from '@dueline/db';
 import { recoverEventsInHand } from '@dueline/db/changes';
 import { closeOverdueDeliveries, reapDeliveries } from '@dueline/deliveries';
 import { cancelOfDeletedRules, recoverActionsInHand, recoverStaleProcessing } from '@dueline/scheduled-actions';
-import { recordDecisions } from '@dueline/trigger-rules';
+import { recordCancelled } from '@dueline/trigger-rules';
 
 type RecoveredWhat = 'scheduled_action' | 'delivery' | 'overdue_delivery' | 'deadly_row' | 'of_deleted_rule';
 export type Recovered = (what: RecoveredWhat, count: number) => void;
@@ -28,17 +28,7 @@ async function countDeaths(db: Db): Promise<number> {
 const sweepDeletedRules = (db: Db): Promise<number> =>
   inTransaction(db, async (tx) => {
     const swept = await cancelOfDeletedRules(tx);
-    await recordDecisions(
-      tx,
-      swept.map(({ id, request, ...action }) => ({
-        ...action,
-        triggerOn: 'scheduled_action',
-        action: request,
-        decision: 'cancelled',
-        reasonCode: 'rule_deleted',
-        scheduledActionId: id,
-      })),
-    );
+    await recordCancelled(tx, swept, 'rule_deleted');
     return swept.length;
   });
 

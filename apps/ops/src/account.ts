@@ -3,7 +3,7 @@ import { getStop, RESUME_HOW, type ResumeHow, resumeAccount, type StopTarget, st
 import type { Tenant } from '@dueline/contracts';
 import { type Db, inTransaction, openDatabase, type Tx } from '@dueline/db';
 import { skipHeldUp, spreadHeldUp, wakeDue } from '@dueline/scheduled-actions';
-import { recordDecisions } from '@dueline/trigger-rules';
+import { recordCancelled } from '@dueline/trigger-rules';
 import { UsageError } from './actions/command-line.ts';
 import { loadAccountConfig } from './config.ts';
 
@@ -120,16 +120,6 @@ async function resume(
 
 async function skip(tx: Tx, tenant: Tenant, { until }: { until: string }): Promise<number> {
   const skipped = await skipHeldUp(tx, tenant, { until });
-  await recordDecisions(
-    tx,
-    skipped.map(({ id, request, ...action }) => ({
-      ...action,
-      scheduledActionId: id,
-      action: request,
-      triggerOn: 'scheduled_action',
-      decision: 'cancelled',
-      reasonCode: 'skipped_while_stopped',
-    })),
-  );
+  await recordCancelled(tx, skipped, 'skipped_while_stopped');
   return skipped.length;
 }

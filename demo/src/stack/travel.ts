@@ -1,4 +1,4 @@
-import { type Db, moveProductTime, openRequests, type ProductTime, sql } from '@dueline/db';
+import { type Db, jumpAhead, openRequests, type ProductTime, sql } from '@dueline/db';
 import { PermanentError, sleep } from '@dueline/kernel';
 import type { LineSimulator } from './simulator.ts';
 
@@ -16,7 +16,7 @@ const CLAIM_TIMEOUT_MS = 60_000;
 export async function travel(db: Db, line: Pick<LineSimulator, 'moveClock'>, seconds: number): Promise<ProductTime> {
   const moveOthers = (aheadSeconds: number) => line.moveClock(aheadSeconds * 1_000);
   for (const deadline = performance.now() + CALM_TIMEOUT_MS; ; await sleep(POLL_MS)) {
-    const time = await moveProductTime(db, { seconds, moveOthers });
+    const time = await jumpAhead(db, { seconds, moveOthers });
     if (time !== undefined) {
       await untilClaimed(db);
       return time;

@@ -28,7 +28,7 @@ export { inTenant } from './tenant.ts';
 export {
   hasTimeMachine,
   installTimeMachine,
-  moveProductTime,
+  jumpAhead,
   openRequests,
   type ProductTime,
   readProductTime,

@@ -59,7 +59,7 @@ export interface TimeJump {
  * @returns undefined, and nothing moved, when requests are open: try again.
  * @throws PermanentError for a jump that does not go forward.
  */
-export async function moveProductTime(db: Db, { seconds, moveOthers }: TimeJump): Promise<ProductTime | undefined> {
+export async function jumpAhead(db: Db, { seconds, moveOthers }: TimeJump): Promise<ProductTime | undefined> {
   if (!(seconds > 0)) throw new PermanentError('time only moves forward');
   await makePartitions(db, Math.ceil(seconds / SECONDS_PER_DAY / DAYS_OF_SHORTEST_MONTH));
   return inTransaction(db, async (tx) => {

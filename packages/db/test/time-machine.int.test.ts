@@ -1,4 +1,4 @@
-import { hasTimeMachine, installTimeMachine, moveProductTime, openRequests, readProductTime } from '@dueline/db';
+import { hasTimeMachine, installTimeMachine, jumpAhead, openRequests, readProductTime } from '@dueline/db';
 import { columnOf, insertRow, insertTenant, lineUserId, type TestDb, testDb } from '@dueline/db/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
@@ -11,8 +11,7 @@ beforeEach(async () => {
 });
 afterEach(() => own[Symbol.asyncDispose]());
 
-const jump = (seconds: number, moveOthers = async (_ahead: number) => {}) =>
-  moveProductTime(own.db, { seconds, moveOthers });
+const jump = (seconds: number, moveOthers = async (_ahead: number) => {}) => jumpAhead(own.db, { seconds, moveOthers });
 
 async function insertDelivery(state: Record<string, unknown>): Promise<string> {
   const { organizationId, lineOaId } = await insertTenant(own.db);

@@ -1,16 +1,6 @@
-import type { ActionRequest, ActionType, SendMessageConfig, Tenant } from '@dueline/contracts';
+import type { Tenant } from '@dueline/contracts';
 import { sql, type Tx } from '@dueline/db';
-
-/** An action that a stop held up and that was cancelled for it, as its history needs it. */
-export interface SkippedAction extends Tenant {
-  readonly id: string;
-  readonly userId: string;
-  readonly triggerRuleId: string | null;
-  readonly ruleVersion: number | null;
-  readonly eventId: string | null;
-  readonly rootId: string | null;
-  readonly request: ActionRequest;
-}
+import { type CancelledAction, type CancelledRow, cancelHeld, parseCancelled } from './cancelled.ts';
 
 /** Rows per transaction. */
 const BATCH = 500;
@@ -29,39 +19,15 @@ const heldUp = ({ organizationId, lineOaId }: Tenant, until: string) => sql`
        for no key update
   )`;
 
-type SkippedRow = {
-  id: string;
-  user_id: string;
-  trigger_rule_id: string | null;
-  rule_version: number | null;
-  event_id: string | null;
-  root_id: string | null;
-  action_type: ActionType;
-  action_config: SendMessageConfig;
-};
-
 /**
  * pending -> cancelled (`skipped_while_stopped`) for up to 500 actions of a stopped account that are due by `until`. The caller writes
  * their history and goes on until none are left.
  */
-export async function skipHeldUp(tx: Tx, tenant: Tenant, { until }: { until: string }): Promise<SkippedAction[]> {
-  const { rows } = await tx.execute<SkippedRow>(sql`
-    with ${heldUp(tenant, until)}
-    update scheduled_action as action
-       set status = 'cancelled', fence = action.fence + 1, cancel_reason = 'skipped_while_stopped', executed_at = app_now(),
-           updated_at = clock_timestamp()
-      from held where action.id = held.id
-    returning action.id, user_id, trigger_rule_id, rule_version, event_id, root_id, action_type, action_config`);
-  return rows.map((row) => ({
-    ...tenant,
-    id: row.id,
-    userId: row.user_id,
-    triggerRuleId: row.trigger_rule_id,
-    ruleVersion: row.rule_version,
-    eventId: row.event_id,
-    rootId: row.root_id,
-    request: { actionType: row.action_type, actionConfig: row.action_config },
-  }));
+export async function skipHeldUp(tx: Tx, tenant: Tenant, { until }: { until: string }): Promise<CancelledAction[]> {
+  const { rows } = await tx.execute<CancelledRow>(
+    sql`with ${heldUp(tenant, until)} ${cancelHeld('skipped_while_stopped')}`,
+  );
+  return rows.map(parseCancelled);
 }
 
 /**

@@ -1,5 +1,6 @@
 export { anchorRef, type MovedAnchor, type Recomputed, recomputeAnchored } from './anchor.ts';
 export { isAwaited } from './awaited.ts';
+export type { CancelledAction } from './cancelled.ts';
 export { type Claim, type ClaimedTicket, type ClaimProfile, claimBatch } from './claim.ts';
 export { type Recovered, recoverActionsInHand, suspectActions } from './crashes.ts';
 export {
@@ -14,7 +15,7 @@ export {
 export { dueWithin } from './due.ts';
 export { createDueAccounts, type DueAccounts } from './due-accounts.ts';
 export { type ActionOutcome, failedDecision, finishActions, type Until } from './finish.ts';
-export { type SkippedAction, skipHeldUp, spreadHeldUp } from './held-up.ts';
+export { skipHeldUp, spreadHeldUp } from './held-up.ts';
 export { type HeldAction, holdActions } from './hold.ts';
 export { SCHEDULED_ACTION_INVARIANTS } from './invariants.ts';
 export { lookForFacts } from './last-look.ts';
@@ -46,6 +47,6 @@ export {
   TRANSITIONS,
   waitGraceSeconds,
 } from './state.ts';
-export { cancelOfDeletedRules, type SweptAction } from './sweep.ts';
+export { cancelOfDeletedRules } from './sweep.ts';
 export { checkAndCompleteDelayWait, type Fact, lockToldActions, type WaitMet } from './wait.ts';
 export { DUE_CHANNEL, wakeDue } from './wake.ts';

@@ -197,6 +197,6 @@ test.for(CROWDS)("[T2] %s delay another's click by less than 100 ms", { timeout:
     if (!(await goingOn)) while (!(await isTaken()) && performance.now() - clickedAt < 2_000);
     delays.push(performance.now() - clickedAt);
   }
-  const [fastest, , typical] = delays.sort((left, right) => left - right);
-  expect(typical, `the fastest took ${fastest} ms`).toBeLessThan(100); // of the faster ones, for machines that others load as well
+  const sorted = delays.sort((left, right) => left - right);
+  expect(sorted[Math.floor(sorted.length / 2)], `${sorted.map(Math.round)}`).toBeLessThan(100);
 });

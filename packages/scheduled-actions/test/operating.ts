@@ -1,7 +1,13 @@
-import type { Tenant } from '@dueline/contracts';
-import type { Db } from '@dueline/db';
+import type { Tenant, TenantTicket } from '@dueline/contracts';
+import { type Db, inTransaction } from '@dueline/db';
 import { insertRow, lineUserId } from '@dueline/db/testing';
-import { type ActionOperation, type CancelDeliveries, operate } from '@dueline/scheduled-actions';
+import {
+  type ActionOperation,
+  type CancelDeliveries,
+  finishActions,
+  holdActions,
+  operate,
+} from '@dueline/scheduled-actions';
 import { expect, vi } from 'vitest';
 
 /** Nothing here is done, so nothing has a message to stop. */
@@ -20,6 +26,30 @@ export async function insertAction(db: Db, tenant: Tenant, columns: Record<strin
   return String(id);
 }
 
+/** A message of an action as its ledger has it, planned unless the columns say otherwise. */
+export const insertDeliveryOf = (
+  db: Db,
+  { organizationId, lineOaId }: Tenant,
+  { actionId, ...columns }: { actionId: string; [column: string]: unknown },
+) =>
+  insertRow(db, 'delivery', {
+    ...{
+      organization_id: organizationId,
+      line_oa_id: lineOaId,
+      user_id: lineUserId(1),
+      endpoint: 'push',
+      kind: 'action',
+    },
+    ...{
+      logical_id: actionId,
+      scheduled_action_id: actionId,
+      retry_key: crypto.randomUUID(),
+      body: '{}',
+      body_sha256: '',
+    },
+    ...{ deliver_until: new Date(), ...columns },
+  });
+
 /** What it takes to be claimed, done, failed or cancelled, beside the status. */
 export const claimed = {
   status: 'processing',
@@ -32,6 +62,14 @@ export const ended = (status: 'done' | 'failed' | 'cancelled') => ({
   ...(status === 'cancelled' ? { cancel_reason: 'rule_disabled' } : {}),
   ...(status === 'failed' ? { retry_count: 3, rescue_count: 1, last_error: 'it broke' } : {}),
 });
+
+/** The decision of a worker that holds the ticket; the ids that moved. */
+export const decideAs = (db: Db, ticket: TenantTicket, to: 'done' | 'failed' = 'done'): Promise<string[]> =>
+  inTransaction(db, async (tx) => {
+    const held = await holdActions(tx, [ticket]);
+    const outcomes = held.map(({ id, fence }) => ({ id, fence, to, error: 'it broke' }) as const);
+    return [...(await finishActions(tx, outcomes))];
+  });
 
 export async function rowOf(db: Db, id: string, columns = '*'): Promise<Record<string, unknown>> {
   const { rows } = await db.$client.query(`select ${columns} from scheduled_action where id = $1`, [id]);

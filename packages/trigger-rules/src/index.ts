@@ -3,7 +3,15 @@ export { type Evaluation, evaluateConditions, type LeafResult } from './conditio
 export { type Firing, passGate } from './gate.ts';
 export { TRIGGER_RULE_INVARIANTS } from './invariants.ts';
 export { getRuleStates, liveRules, type RuleState } from './live-rules.ts';
-export { type Decision, type LogEntry, REASON_CODES, type ReasonCode, recordDecisions } from './log.ts';
+export {
+  type CancelledWork,
+  type Decision,
+  type LogEntry,
+  REASON_CODES,
+  type ReasonCode,
+  recordCancelled,
+  recordDecisions,
+} from './log.ts';
 export { conditionsStillHold, type Match, matchAttributeChange } from './match.ts';
 export { type ActionPlan, planAction } from './plan-action.ts';
 export type { ReadRule, TriggerRule } from './rule.ts';

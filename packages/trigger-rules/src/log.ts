@@ -106,3 +106,25 @@ export async function recordDecisions(tx: Tx, entries: readonly LogEntry[]): Pro
       ${col((entry) => entry.rootId, 'uuid')}, ${col((entry) => entry.scheduledActionId ?? null, 'bigint')},
       ${col((entry) => entry.deliveryId ?? null, 'bigint')})`);
 }
+
+/** Waiting work that ended before it was decided. */
+export interface CancelledWork extends Tenant {
+  readonly id: string;
+  readonly userId: string;
+  readonly triggerRuleId: string | null;
+  readonly ruleVersion: number | null;
+  readonly eventId: string | null;
+  readonly rootId: string | null;
+  readonly request: ActionRequest;
+}
+
+/** Writes that rows of scheduled_action were cancelled, and why, in the transaction that cancelled them. */
+export function recordCancelled(tx: Tx, cancelled: readonly CancelledWork[], reasonCode: ReasonCode): Promise<void> {
+  return recordDecisions(
+    tx,
+    cancelled.map(({ id, request, ...action }) => ({
+      ...action,
+      ...{ triggerOn: 'scheduled_action', action: request, decision: 'cancelled', reasonCode, scheduledActionId: id },
+    })),
+  );
+}
