@@ -1,114 +1,103 @@
-import type { Tenant, TenantTicket } from '@dueline/contracts';
-import { insertRow, insertTenant, type TestDb, testDb } from '@dueline/db/testing';
-import type { ActionOperation } from '@dueline/scheduled-actions';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { act, decideAs, ended, HELLO, insertAction, insertDeliveryOf, rowOf } from './operating.ts';
-import { claim } from './support.ts';
+import type { Tenant } from '@dueline/contracts';
+import { inTransaction } from '@dueline/db';
+import { insertTenant, insertUsers, type TestDb, testDb } from '@dueline/db/testing';
+import { checkAndCompleteDelayWait, type OnRunAnew, operate, scheduleAction } from '@dueline/scheduled-actions';
+import { actionToSchedule } from '@dueline/scheduled-actions/testing';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { insertFact, insertThings, waitingFor } from './facts.ts';
+import { act, noDeliveries, rowOf } from './operating.ts';
+import { standAt } from './support.ts';
 
-let shared: TestDb;
+const BEGIN = '2026-05-01T12:00:00Z';
+const DURING = '2026-05-01T12:00:30Z';
+const DEADLINE = '2026-05-01T12:01:00Z';
+
+let own: TestDb;
 let tenant: Tenant;
-beforeAll(async () => {
-  shared = await testDb();
-  tenant = await insertTenant(shared.db, { timezone: 'Asia/Tokyo' });
+let things: Awaited<ReturnType<typeof insertThings>>;
+beforeEach(async () => {
+  own = await testDb();
+  tenant = await insertTenant(own.db);
+  await insertUsers(own.db, tenant, 1);
+  things = await insertThings(own.db, tenant);
+  await standAt(own.db, BEGIN);
 });
-afterAll(() => shared[Symbol.asyncDispose]());
-beforeEach(() => shared.db.$client.query('delete from scheduled_action; delete from delivery'));
+afterEach(() => own[Symbol.asyncDispose]());
 
-const insert = (columns: Record<string, unknown> = {}) => insertAction(shared.db, tenant, columns);
-const row = (id: string, columns?: string) => rowOf(shared.db, id, columns);
-const person = (id: string, operation: ActionOperation) => act(shared.db, tenant, { id, operation });
-const ago = (seconds: number) => new Date(Date.now() - seconds * 1_000);
-const ahead = (seconds: number) => ago(-seconds);
-const NEXT_YEAR = new Date().getUTCFullYear() + 1;
+async function schedule(changes: Parameters<typeof actionToSchedule>[1]): Promise<string> {
+  const made = await inTransaction(own.db, (tx) => scheduleAction(tx, actionToSchedule(tenant, changes)));
+  if (made.result !== 'made') throw new Error('an action was to be made');
+  return made.id;
+}
+const person = (id: string, kind: 'cancel' | 'uncancel' | 'revive') => act(own.db, tenant, { id, operation: { kind } });
+const row = (id: string) => rowOf(own.db, id, 'status, branch, lane, fence, execute_at, due_at');
+const fail = (id: string) =>
+  own.db.$client.query(
+    `begin; update scheduled_action set status = 'processing', fence = fence + 1, lease_until = app_now() where id = ${id};
+     update scheduled_action set status = 'failed', fence = fence + 1, lease_until = null, executed_at = app_now() where id = ${id}; commit`,
+  );
 
-test('[T13] what was cancelled waits again as it did, under a new gen', async () => {
-  const id = await insert({ ...ended('cancelled'), gen: 2, branch: 'clicked' });
-  const { execute_at } = await row(id);
-  expect(await person(id, { kind: 'uncancel' })).toEqual({ id, result: 'changed', fence: '1' });
-  expect(await row(id)).toMatchObject({
-    status: 'pending',
-    gen: 3,
-    branch: null,
-    cancel_reason: null,
-    executed_at: null,
-    execute_at,
+const CLICK = { table: 'link_click', occurred_at: DURING };
+const END = [
+  ['uncancel', (id: string) => person(id, 'cancel')],
+  ['revive', fail],
+] as const;
+
+test.for(END)('[T13] %s: a wait meets at once the click that came while it was ended', async ([kind, end]) => {
+  const id = await schedule({ delay: waitingFor({ source: 'link' }) });
+  await end(id);
+  await insertFact(own.db, tenant, { ...CLICK, tracked_link_id: things.linkId });
+  await standAt(own.db, '2026-05-01T12:00:40Z');
+
+  const outcome = await person(id, kind);
+
+  const { fence, ...state } = await row(id);
+  const due = new Date('2026-05-01T12:00:40Z');
+  expect(state).toEqual({ status: 'pending', branch: 'clicked', lane: 0, execute_at: due, due_at: due });
+  expect(outcome).toEqual({ id, result: 'changed', fence });
+});
+
+test.for(END)('[T13] %s: a wait whose fact is not known any more waits until its deadline', async ([kind, end]) => {
+  const id = await schedule({ delay: waitingFor({ source: 'link' }) });
+  const fact = { source: 'link', refId: things.linkId, occurredAt: DURING, eventId: crypto.randomUUID() } as const;
+  await standAt(own.db, DURING);
+  await inTransaction(own.db, (tx) =>
+    checkAndCompleteDelayWait(tx, [{ ...tenant, userId: actionToSchedule(tenant).userId, ...fact }]),
+  );
+  expect(await row(id)).toMatchObject({ branch: 'clicked', execute_at: new Date(DURING), due_at: new Date(DURING) });
+  await end(id);
+
+  await person(id, kind);
+
+  expect(await row(id)).toMatchObject({ status: 'pending', branch: null, execute_at: new Date(DEADLINE) });
+});
+
+test('[T13] what hangs on a date that moved while it was cancelled follows it when it is un-cancelled', async () => {
+  const to = { bookingId: things.bookingId };
+  const id = await schedule({
+    delay: { mode: 'relativeToDate', to, offsetSeconds: -3_600, whenPast: 'skip', reEvaluateConditions: false },
   });
+  expect(await row(id)).toMatchObject({ execute_at: new Date('2026-06-01T09:00:00Z') });
+  await person(id, 'cancel');
+  await own.db.$client.query(`update booking set starts_at = '2026-07-01T10:00:00Z'`);
+
+  await person(id, 'uncancel');
+
+  const due = new Date('2026-07-01T09:00:00Z');
+  expect(await row(id)).toMatchObject({ status: 'pending', execute_at: due, due_at: due });
 });
 
-test('[T13] a persistent failure that is revived starts from nothing, at once, with another content if need be', async () => {
-  const id = await insert({ ...ended('failed'), execute_at: ago(60), due_at: ago(600) });
-  await person(id, { kind: 'revive', messages: [{ type: 'text', text: 'repaired' }] });
-  expect(await row(id)).toMatchObject({
-    ...{ status: 'pending', gen: 1, attempt: 0, retry_count: 0, rescue_count: 0, last_error: null, executed_at: null },
-    action_config: { messages: [{ type: 'text', text: 'repaired' }] },
-  });
-  expect(await row(id, 'due_at = execute_at as nominal')).toEqual({ nominal: true });
-  const [ticket] = await claim(shared.db);
-  expect(await decideAs(shared.db, ticket as TenantTicket)).toEqual([id]);
-});
-
-test('[T13] what runs anew may be due at a time', async () => {
-  for (const [kind, status] of [
-    ['uncancel', 'cancelled'],
-    ['revive', 'failed'],
-  ] as const) {
-    const id = await insert({ ...ended(status), anchor_ref: 'attribute:birthday' });
-    await person(id, { kind, at: `${NEXT_YEAR}-06-01T10:00:00Z` });
-    expect(await row(id)).toMatchObject({ execute_at: new Date(`${NEXT_YEAR}-06-01T10:00Z`), anchor_ref: null });
-  }
-});
-
-test('[T13] of a deleted rule nothing runs anew', async () => {
-  const rule = await insertRow(shared.db, 'trigger_rule', {
-    ...{
-      organization_id: tenant.organizationId,
-      line_oa_id: tenant.lineOaId,
-      name: 'rule',
-      source_type: 'attribute_changed',
-    },
-    ...{ source_config: {}, action_type: 'send_message', action_config: HELLO },
-  });
-  const id = await insert({ ...ended('cancelled'), trigger_rule_id: rule.id });
-  await shared.db.$client.query('update trigger_rule set deleted_date = app_now()');
-  expect(await person(id, { kind: 'uncancel' })).toMatchObject({ refusal: 'rule_deleted' });
-});
-
-test.for<[string, string | null]>([
-  ['accepted', 'already_sent'],
-  ['planned', 'maybe_sent'],
-  ['sending', 'maybe_sent'],
-  ['unknown', 'maybe_sent'],
-  ['refused', null],
-  ['expired', null],
-  ['cancelled', null],
-])(
-  '[T13] when an earlier message is %s, running anew is refused as %s unless a duplicate is accepted',
-  async ([status, refusal]) => {
-    const id = await insert(ended('failed'));
-    await insertDeliveryOf(shared.db, tenant, {
-      ...{ actionId: id, scheduled_action_id: null, deliver_until: ahead(60), status },
-      ...(status === 'accepted' ? { accepted_at: new Date() } : {}),
-      ...(status === 'sending' ? { lease_until: ahead(60) } : {}),
+test('[T13] who follows what runs anew is told in the same transaction: whole or not at all', async () => {
+  const id = await schedule({ delaySeconds: 60 });
+  await person(id, 'cancel');
+  const uncancel = async (onRunAnew: OnRunAnew) =>
+    operate(own.db, tenant, {
+      ...{ ticket: { id, fence: String((await row(id))?.fence) }, operation: { kind: 'uncancel' }, by: 'mika' },
+      ...{ cancelDeliveries: noDeliveries, onRunAnew },
     });
-    if (refusal !== null) {
-      expect(await person(id, { kind: 'revive' })).toMatchObject({ refusal });
-      expect(await person(id, { kind: 'revive', acceptDuplicates: true })).toMatchObject({ result: 'changed' });
-    } else {
-      expect(await person(id, { kind: 'revive' })).toMatchObject({ result: 'changed' });
-    }
-  },
-);
-
-test('[T13] while the same work waits under another action, running anew is refused, also when both come at the same moment', async () => {
-  const id = await insert({ ...ended('cancelled'), open_key: 'k' });
-  const rival = await insert({ open_key: 'k' });
-  expect(await person(id, { kind: 'uncancel' })).toMatchObject({ refusal: 'already_pending' });
-  await shared.db.$client.query('delete from scheduled_action where id = $1', [rival]);
-
-  const twin = await insert({ ...ended('cancelled'), open_key: 'k' });
-  const results = await Promise.all([person(id, { kind: 'uncancel' }), person(twin, { kind: 'uncancel' })]);
-  expect(results.map((told) => ('refusal' in told ? told.refusal : told.result)).sort()).toEqual([
-    'already_pending',
-    'changed',
-  ]);
+  await expect(uncancel(() => Promise.reject(new Error('not now')))).rejects.toThrow('not now');
+  expect(await row(id)).toMatchObject({ status: 'cancelled' });
+  const told: unknown[] = [];
+  await uncancel(async (_tx, scope) => told.push(scope));
+  expect(told).toEqual([{ tenant, scheduledActionIds: [id], by: 'mika' }]);
 });
