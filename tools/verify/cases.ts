@@ -4,7 +4,7 @@ import { numberedLines, ownFiles } from './files.ts';
 import type { Finding } from './tool.ts';
 
 const PAGE = 'docs/cases.md';
-const TESTS = '{apps,packages,infra,demo,e2e,models,stress,tools}/**/*.test.ts';
+const TESTS = '{apps,packages,infra,bench,demo,e2e,models,stress,tools}/**/*.test.ts';
 const ID = /^SEM-\d{3}$/;
 /** A test's name that ends in the ids of the cases it would have caught, in one literal on one line. */
 const NAME_WITH_CASES = /(['"`])((?:(?!\1).)*) \[((?:SEM-\d{3}(?:, )?)+)\]\1/;

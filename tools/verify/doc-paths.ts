@@ -15,7 +15,7 @@ const IN_PACKAGE = /^(?:src|test|bench|migrations)\//;
  */
 export function checkDocPaths(root: string): Finding {
   const roots = new Set(readdirSync(root).filter((name) => !NOT_COMMITTED.has(name)));
-  const found = ownFiles(root, '{*.md,{docs,apps,packages,infra,demo,e2e,models,stress,tools}/**/*.md}').flatMap(
+  const found = ownFiles(root, '{*.md,{docs,apps,packages,infra,bench,demo,e2e,models,stress,tools}/**/*.md}').flatMap(
     (page) =>
       namedPaths(root, page, roots)
         .filter(({ path }) => !exists(root, path))
@@ -63,6 +63,7 @@ const LAYOUT = new Set([
   'e2e',
   'models',
   'stress',
+  'bench',
   'tools',
   'docs',
   'patches',
