@@ -19,6 +19,11 @@ export interface Peer {
   readonly describe: (mode: Mode) => string;
   /** Where its processor time goes beside its own workers. */
   readonly server: 'postgres' | 'redis';
+  /**
+   * Sets its server as its documentation asks for, before each round: others of the same server may have set it otherwise.
+   * Only on a server that nobody else uses. Absent: the server is right as it is.
+   */
+  prepareServer?(): Promise<void>;
   /** Removes what it holds and makes its tables anew. */
   reset(): Promise<void>;
   /** Jobs by its bulk call, 1,000 at a time. */
@@ -33,12 +38,17 @@ export interface Peer {
   work(mode: Mode, onJob: OnJob): Promise<() => Promise<void>>;
   /** Jobs that are due and not done. */
   left(): Promise<number>;
+  /** Jobs that are not due yet. */
+  waiting(): Promise<number>;
   /** Closes what it opened here. */
   close(): Promise<void>;
 }
 
 /** Where the servers are. */
 export interface PeerUrls {
+  /** A database that holds the schemas `bench_*`, which `reset` drops. */
   readonly databaseUrl: string;
   readonly redisUrl: string;
+  /** What the keys of this run begin with, in a Redis that others use too; `bench` by default. */
+  readonly redisPrefix?: string;
 }
