@@ -1,4 +1,5 @@
 export { APP_NAMES, type App, type AppName, startApp, untilReady } from './stack/apps.ts';
+export { createPlace, type Place } from './stack/place.ts';
 export { ROOT } from './stack/process.ts';
 export type { LineSimulator } from './stack/simulator.ts';
 export { type Stack, type StackOptions, startStack } from './stack/stack.ts';

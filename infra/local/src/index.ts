@@ -1,7 +1,7 @@
 export { type Check, type DiagnoseOptions, type Diagnosis, diagnose } from './doctor.ts';
 export { LocalServicesError } from './errors.ts';
 export { freePort } from './ports.ts';
-export { missingServers, type PrivateServices, startKillable } from './private.ts';
+export { missingServers, type PrivateServices, startDurable, startKillable } from './private.ts';
 export { type ProvideOptions, provideServices, type Services } from './provide.ts';
 export type { RedisServer } from './redis.ts';
 export type { PrivateServer } from './server.ts';

@@ -25,17 +25,26 @@ const SETTINGS = {
   log_timezone: 'UTC',
 } as const;
 
-/** What a commit needs to outlive the death of the server, though not of the machine. */
-const DURABLE = { synchronous_commit: 'on' } as const;
+/** What a commit outlives: nothing, the death of the server, or that of the machine, as in production. */
+export type Durability = 'none' | 'server' | 'machine';
+
+const DURABLE: Readonly<Record<Durability, Readonly<Record<string, string>>>> = {
+  none: {},
+  server: { synchronous_commit: 'on' },
+  machine: {
+    ...{ fsync: 'on', synchronous_commit: 'on', full_page_writes: 'on', wal_level: 'replica' },
+    ...{ shared_buffers: '2GB', max_wal_size: '8GB', checkpoint_timeout: '5min' },
+  },
+};
 
 /**
  * Starts an empty PostgreSQL with a random password; the URL is that of its database `postgres`.
  *
- * @param options.isDurable Whether what was committed is there again after the server was killed.
+ * @param options.durability `none` unless given.
  */
 export async function startPostgres(
   run: Run,
-  { name, binFolder, isDurable = false }: { name: string; binFolder: string; isDurable?: boolean },
+  { name, binFolder, durability = 'none' }: { name: string; binFolder: string; durability?: Durability },
 ): Promise<{ databaseUrl: string; server: PrivateServer }> {
   const folder = run.makeFolder(name);
   const data = join(folder, 'data');
@@ -54,7 +63,7 @@ export async function startPostgres(
   });
   await waitUntilDone(initdb);
   const port = await freePort();
-  const settings = { ...SETTINGS, ...(isDurable ? DURABLE : {}), port };
+  const settings = { ...SETTINGS, ...DURABLE[durability], port };
   const databaseUrl = `postgres://postgres:${password}@127.0.0.1:${port}/postgres`;
   const options: LaunchOptions = {
     name: 'PostgreSQL',

@@ -1,7 +1,7 @@
 import { type Binaries, findBinaries, searchPath } from './binaries.ts';
 import { LocalServicesError, PortTakenError } from './errors.ts';
 import { missingPackages } from './install.ts';
-import { startPostgres } from './postgres.ts';
+import { type Durability, startPostgres } from './postgres.ts';
 import { startRabbit } from './rabbitmq.ts';
 import { type RedisServer, startRedis } from './redis.ts';
 import { openRun, type Run } from './run.ts';
@@ -28,25 +28,34 @@ export const missingServers = (env: NodeJS.ProcessEnv): string[] => missingPacka
  * @throws LocalServicesError when one is not installed or does not start.
  */
 export const startKillable = ({ stateFolder, env }: { stateFolder: string; env: NodeJS.ProcessEnv }) =>
-  startPrivate({ stateFolder, env, binaries: findBinaries(env), isDurable: true });
+  startPrivate({ stateFolder, env, binaries: findBinaries(env), durability: 'server' });
+
+/**
+ * Starts servers of the caller's own that are set as in production: what is committed is on the disk.
+ *
+ * @param options.stateFolder A folder that git ignores, for data and records of what runs.
+ * @throws LocalServicesError when one is not installed or does not start.
+ */
+export const startDurable = ({ stateFolder, env }: { stateFolder: string; env: NodeJS.ProcessEnv }) =>
+  startPrivate({ stateFolder, env, binaries: findBinaries(env), durability: 'machine' });
 
 /** Starts the installed servers with data, ports and passwords of their own; when one fails, the others end too. */
 export async function startPrivate({
   stateFolder,
   env,
   binaries,
-  isDurable = false,
+  durability = 'none',
 }: {
   stateFolder: string;
   env: NodeJS.ProcessEnv;
   binaries: Binaries;
-  isDurable?: boolean;
+  durability?: Durability;
 }): Promise<PrivateServices> {
   const { postgres, redis, rabbitmq, epmd } = binaries;
   if (!postgres || !redis || !rabbitmq || !epmd) throw new LocalServicesError('not all servers are installed');
   const run = openRun({ stateFolder, path: searchPath(env) });
   const starts = [
-    again('postgres', (name) => startPostgres(run, { name, binFolder: postgres, isDurable })),
+    again('postgres', (name) => startPostgres(run, { name, binFolder: postgres, durability })),
     again('redis', (name) => startRedis(run, { name, command: redis })),
     again('rabbitmq', (name) => startRabbit(run, { name, command: rabbitmq, epmd })),
   ] as const;

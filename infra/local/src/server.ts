@@ -6,6 +6,8 @@ import type { Run } from './run.ts';
 
 /** A server of ours that may be ended and started again with the same data, port and password. */
 export interface PrivateServer {
+  /** Of its first process, from which the others come; another one after a start. */
+  pid(): number;
   /**
    * Ends it by this signal and resolves when all of its processes are gone. SIGKILL reaches every one of them, as when a
    * machine fails; any other signal goes to the first, which ends the rest in its own way.
@@ -40,6 +42,7 @@ export async function startServer(
     for (const pid of processes()) signal(pid, how);
   };
   return {
+    pid: () => server.child.pid ?? 0,
     stop: async (how) => {
       const all = processes();
       for (const pid of how === 'SIGKILL' ? all : all.slice(0, 1)) signal(pid, how);

@@ -1,0 +1,127 @@
+import { readFileSync } from 'node:fs';
+import { actionExecute } from '@dueline/contracts';
+import { column, inTransaction, sql } from '@dueline/db';
+import { sleep } from '@dueline/kernel';
+import { type Broker, connectBroker, DONE } from '@dueline/mq';
+import { scheduleMany } from '@dueline/scheduled-actions';
+import type { Product, Running } from './product.ts';
+import { actionOf } from './write.ts';
+
+/** How the product stands at a moment of the soak. */
+export interface Reading {
+  readonly atSeconds: number;
+  /** Resident memory of each app, in MiB. */
+  readonly memory: Readonly<Record<string, number>>;
+  readonly connections: number;
+  /** scheduled_action and delivery with their indexes, in MiB; history grows by design and is not counted. */
+  readonly tables: number;
+  /** The partial indexes of what is open, in MiB. */
+  readonly openIndexes: number;
+  /** Actions that are due and not decided. */
+  readonly due: number;
+}
+
+const WRITE_EVERY_MS = 250;
+const DELAY_SECONDS = 2;
+const KEEP_SECONDS = 30;
+const BATCH = 500;
+
+/** Schedules so many actions a second, due two seconds later, until it is told to stop. @returns How many. */
+export async function writeSteadily(product: Product, perSecond: number, stop: AbortSignal): Promise<number> {
+  const startedAt = performance.now();
+  let written = 0;
+  while (!stop.aborted) {
+    const wanted = Math.floor(((performance.now() - startedAt) / 1_000) * perSecond);
+    for (; written < wanted && !stop.aborted; ) {
+      const size = Math.min(BATCH, wanted - written);
+      const actions = Array.from({ length: size }, (_, at) => actionOf(product, written + at, DELAY_SECONDS));
+      await inTransaction(product.database.db, (tx) => scheduleMany(tx, actions));
+      written += size;
+    }
+    await sleep(WRITE_EVERY_MS, stop).catch(() => undefined);
+  }
+  return written;
+}
+
+/** What LINE and the retention would do: takes each message off its queue, and removes what ended some time ago. */
+export interface Drain {
+  /** Different messages that arrived, and how many arrived again. */
+  readonly counts: { arrived: number; again: number };
+  stop(): Promise<void>;
+}
+
+export async function drainSteadily(product: Product): Promise<Drain> {
+  const ignore = () => undefined;
+  const log = { debug: ignore, info: ignore, warn: ignore, error: ignore };
+  const broker: Broker = connectBroker({ url: product.place.amqpUrl, appId: 'bench', log });
+  await broker.ready();
+  const counts = { arrived: 0, again: 0 };
+  const consumer = broker.consume(
+    actionExecute,
+    async ({ data }) => {
+      const ids = data.tickets.map(({ id }) => id);
+      const removed = await removeDeliveries(product, ids);
+      counts.arrived += removed;
+      counts.again += ids.length - removed;
+      return DONE;
+    },
+    { concurrency: 8 },
+  );
+  const stopping = new AbortController();
+  const removing = removeEnded(product, stopping.signal);
+  return {
+    counts,
+    stop: async () => {
+      await broker.settled();
+      stopping.abort();
+      await removing;
+      await consumer.drain();
+      await broker.close();
+    },
+  };
+}
+
+/** A message that was taken is gone: one that comes again finds none. */
+const removeDeliveries = (product: Product, ids: readonly string[]): Promise<number> =>
+  inTransaction(product.database.db, async (tx) => {
+    const { rowCount } = await tx.execute(sql`delete from delivery where id = any(${column(ids, 'bigint')})`);
+    return rowCount ?? 0;
+  });
+
+async function removeEnded({ database }: Product, stop: AbortSignal): Promise<void> {
+  while (!stop.aborted) {
+    await database.db.execute(sql`
+      delete from scheduled_action
+       where id < (select coalesce(min(id), 0) from scheduled_action
+                    where status <> 'done' or executed_at > app_now() - make_interval(secs => ${KEEP_SECONDS}))
+         and status = 'done'`);
+    await sleep(1_000, stop).catch(() => undefined);
+  }
+}
+
+export async function read(product: Product, { apps }: Running, atSeconds: number): Promise<Reading> {
+  const { rows } = await product.database.db.$client.query<
+    Record<'connections' | 'tables' | 'indexes' | 'due', number>
+  >(`
+    select (select count(*)::int from pg_stat_activity where datname = current_database()) as connections,
+           ((pg_total_relation_size('scheduled_action') + pg_total_relation_size('delivery')) / 1048576.0)::float8 as tables,
+           (select sum(pg_relation_size(indexrelid)) / 1048576.0 from pg_index
+             where indrelid = 'scheduled_action'::regclass and indpred is not null)::float8 as indexes,
+           (select count(*)::int from scheduled_action where status = 'pending' and execute_at <= app_now()) as due`);
+  const row = rows[0];
+  if (row === undefined) throw new Error('reading gave no row');
+  const memory = Object.fromEntries(apps.map(({ name, child }) => [name, residentMib(child.pid ?? 0)]));
+  return {
+    atSeconds,
+    memory,
+    connections: row.connections,
+    tables: row.tables,
+    openIndexes: row.indexes,
+    due: row.due,
+  };
+}
+
+function residentMib(pid: number): number {
+  const kib = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  return Number(kib) / 1_024;
+}

@@ -1,0 +1,22 @@
+import type { Scenario } from '../scenario.ts';
+import { crashScenario } from './crash.ts';
+import { drainScenario } from './drain.ts';
+import { drainBesideScenario } from './drain-beside.ts';
+import { drainHeldScenario } from './drain-held.ts';
+import { lateScenario } from './late.ts';
+import { mqScenario } from './mq.ts';
+import { replicasScenario } from './replicas.ts';
+import { scheduleScenario } from './schedule.ts';
+import { soakScenario } from './soak.ts';
+
+export const SCENARIOS: readonly Scenario[] = [
+  drainScenario,
+  drainBesideScenario,
+  drainHeldScenario,
+  replicasScenario,
+  lateScenario,
+  scheduleScenario,
+  mqScenario,
+  crashScenario,
+  soakScenario,
+];

@@ -1,0 +1,174 @@
+import { inTransaction, type Tx } from '@dueline/db';
+import { type ActionToSchedule, scheduleMany } from '@dueline/scheduled-actions';
+import { recordDecisions } from '@dueline/trigger-rules';
+import { meterProcessors } from '../measure/processor.ts';
+import type { Contestant, Sample } from '../measure/rounds.ts';
+import type { Job } from '../peers/peer.ts';
+import type { Product } from '../product/product.ts';
+import type { Stage } from '../product/stage.ts';
+import { clear, settle } from '../product/work.ts';
+import { actionOf } from '../product/write.ts';
+import type { Scenario } from '../scenario.ts';
+import type { Peers } from './peer-drains.ts';
+import { withProduct } from './with-product.ts';
+
+const SINGLE = 5_000;
+const BULK = 100_000;
+const CONCURRENCY = 10;
+const BATCH = 500;
+const DAY_MS = 86_400_000;
+
+const singly = (name: string): string => `${name}, one by one`;
+const inBulk = (name: string): string => `${name}, in bulk`;
+const OURS = 'Dueline';
+
+export const scheduleScenario: Scenario = {
+  name: 'schedule',
+  what: `Work that shall wait until tomorrow: ${SINGLE.toLocaleString('en-US')} one by one, ${CONCURRENCY} in flight, each in a transaction of its own; and 100,000 in bulk. Ours writes its line of history with each.`,
+  expectations: [
+    ['one by one against pg-boss', singly(OURS), singly('pg-boss'), 1.5, 2],
+    ['one by one against graphile-worker', singly(OURS), singly('graphile-worker'), 1.5, 2],
+    ['one by one against a plain INSERT', singly(OURS), singly('raw-sql'), 0.7, 0.9],
+    ['in bulk against graphile-worker', inBulk(OURS), inBulk('graphile-worker'), 1.2, 2],
+  ].map(([what, of, to, floor, goal]) => ({
+    ...{ what: String(what), of: String(of), to: String(to), figure: 'rows/s', better: 'higher' },
+    ...{ floor: Number(floor), goal: Number(goal) },
+  })),
+  run: (stage, options) => {
+    const counts = { single: Math.round(SINGLE * options.scale), bulk: Math.round(BULK * options.scale) };
+    return withProduct(stage, { ...options, name: 'schedule' }, (product, peers) => [
+      ...ours(stage, product, counts),
+      ...(peers === undefined ? [] : others(stage, peers, counts)),
+    ]);
+  },
+};
+
+interface Counts {
+  readonly single: number;
+  readonly bulk: number;
+}
+
+function ours(stage: Stage, product: Product, { single, bulk }: Counts): Contestant[] {
+  const { db } = product.database;
+  const prepare = async () => {
+    await clear(product, { keepWaiting: false });
+    await settle(product);
+  };
+  const written = async () => {
+    const { rows } = await db.$client.query<{ rows: number }>(
+      'select count(distinct action.id)::int as rows from scheduled_action as action join trigger_log on scheduled_action_id = action.id',
+    );
+    return rows[0]?.rows ?? 0;
+  };
+  const write = (from: number, to: number) =>
+    inTransaction(db, (tx) =>
+      scheduleAndRecord(
+        tx,
+        Array.from({ length: to - from }, (_, at) => actionOf(product, from + at, DAY_MS / 1_000)),
+      ),
+    );
+  return [
+    {
+      name: singly(OURS),
+      settings: `scheduleMany of one and its line of history in a transaction, ${CONCURRENCY} in flight`,
+      run: () => {
+        const work = () => inLanes(single, CONCURRENCY, (n) => write(n, n + 1));
+        return timed(stage, { count: single, prepare, work, written });
+      },
+    },
+    {
+      name: inBulk(OURS),
+      settings: `scheduleMany of ${BATCH} and their history in a transaction, one after the other`,
+      run: () => {
+        const work = async () => {
+          for (let first = 0; first < bulk; first += BATCH) await write(first, Math.min(bulk, first + BATCH));
+        };
+        return timed(stage, { count: bulk, prepare, work, written });
+      },
+    },
+  ];
+}
+
+/** As a rule that fires does it: the row, and the line that says so. */
+async function scheduleAndRecord(tx: Tx, actions: readonly ActionToSchedule[]): Promise<void> {
+  const results = await scheduleMany(tx, actions);
+  await recordDecisions(
+    tx,
+    actions.map(({ request, ...action }, at) => {
+      const result = results[at];
+      if (result?.result !== 'made') throw new Error(`an action was not made: ${result?.result}`);
+      return {
+        ...action,
+        ...{ triggerOn: 'attribute_changed', action: request, decision: 'scheduled', reasonCode: 'matched' },
+        scheduledActionId: result.id,
+      };
+    }),
+  );
+}
+
+async function inLanes(count: number, lanes: number, write: (n: number) => Promise<unknown>): Promise<void> {
+  let next = 0;
+  const lane = async () => {
+    while (next < count) {
+      const n = next;
+      next += 1;
+      await write(n);
+    }
+  };
+  await Promise.all(Array.from({ length: lanes }, lane));
+}
+
+function others(stage: Stage, peers: Peers, { single, bulk }: Counts): Contestant[] {
+  const jobs = (count: number): Job[] =>
+    Array.from({ length: count }, (_, n) => ({ n, dueAt: Date.now() + DAY_MS + ((n * 7_919) % DAY_MS) }));
+  return [...peers.all].flatMap(([name, peer]) => {
+    const prepare = async () => {
+      await peer.prepareServer?.();
+      await peer.reset();
+      await peer.settle();
+    };
+    return [
+      {
+        name: singly(name),
+        settings: `${peer.describe('default')}, ${CONCURRENCY} in flight`,
+        run: () =>
+          timed(stage, {
+            count: single,
+            prepare,
+            work: () => peer.addSingly(jobs(single), CONCURRENCY),
+            written: () => peer.waiting(),
+          }),
+      },
+      {
+        name: inBulk(name),
+        settings: `${peer.describe('default')}, 1,000 a call`,
+        run: () =>
+          timed(stage, { count: bulk, prepare, work: () => peer.addMany(jobs(bulk)), written: () => peer.waiting() }),
+      },
+    ];
+  });
+}
+
+interface Timed {
+  readonly count: number;
+  readonly prepare: () => Promise<void>;
+  readonly work: () => Promise<unknown>;
+  readonly written: () => Promise<number>;
+}
+
+/** The writer is this process: its processor time is that of an app here. */
+async function timed({ servers }: Stage, { count, prepare, work, written }: Timed): Promise<Sample> {
+  await prepare();
+  const use = meterProcessors(servers);
+  const startedAt = performance.now();
+  await work();
+  const seconds = (performance.now() - startedAt) / 1_000;
+  const used = use();
+  const { bench = 0, ...groups } = used.seconds;
+  const rows = await written();
+  return {
+    figures: { 'rows/s': count / seconds },
+    use: { ...used, seconds: { ...groups, apps: bench } },
+    ...{ units: count, lost: Math.max(0, count - rows), doubled: Math.max(0, rows - count) },
+  };
+}
