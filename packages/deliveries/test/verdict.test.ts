@@ -1,4 +1,5 @@
 import { type AttemptOutcome, nextStep, type Verdict } from '@dueline/deliveries';
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 
 type Row = [outcome: AttemptOutcome, verdict: Verdict, to: string, waits?: (attemptNo: number) => [number, number]];
@@ -35,4 +36,24 @@ test.for(TABLE)('%s when %s so far: %s', ([outcome, verdict, to, waits]) => {
       expect(step.waitMs).toBeLessThanOrEqual(most);
     }
   }
+});
+
+const attempts = fc.record({
+  outcome: fc.constantFrom<AttemptOutcome>('refused', 'auth', 'throttled', 'not_reached', 'ambiguous'),
+  verdict: fc.constantFrom<Verdict>('clean', 'ambiguous'),
+  attemptNo: fc.oneof(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: 2 ** 31 - 1 })),
+});
+
+test('after any attempt that LINE did not accept the next is at most ten minutes away, unless a clean refusal ends it', () => {
+  fc.assert(
+    fc.property(attempts, ({ outcome, ...rest }) => {
+      const step = nextStep(outcome, rest);
+      expect(step.to).toBe(outcome === 'refused' && rest.verdict === 'clean' ? 'refused' : 'planned');
+      if (step.to !== 'planned') return;
+      expect(Number.isInteger(step.waitMs)).toBe(true);
+      expect(step.waitMs).toBeGreaterThanOrEqual(outcome === 'ambiguous' ? 5_000 : 0);
+      expect(step.waitMs).toBeLessThanOrEqual(600_000);
+    }),
+    { numRuns: 1_000 },
+  );
 });

@@ -10,4 +10,4 @@ export {
   TransientError,
 } from './errors.ts';
 export { errorText, storableText } from './text.ts';
-export { sleep } from './time.ts';
+export { MAX_TIMER_MS, sleep } from './time.ts';

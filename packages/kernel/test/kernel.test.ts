@@ -4,6 +4,7 @@ import {
   failureKind,
   fullJitterMs,
   groupBy,
+  MAX_TIMER_MS,
   PermanentError,
   PoisonError,
   sleep,
@@ -63,6 +64,17 @@ test('back-off stays within [0, min(cap, base · 2^attempt)), whatever the attem
   );
 });
 
+test('the longest wait of back-off never shrinks with the attempt, and never exceeds what a timer or an integer column holds', () => {
+  const longest = (attempt: number, capMs: number) =>
+    fullJitterMs(attempt, { baseMs: 5_000, capMs, random: () => 1 - Number.EPSILON });
+  fc.assert(
+    fc.property(fc.nat(), fc.nat(), fc.integer({ min: 1, max: 2 ** 31 - 1 }), (one, more, capMs) => {
+      expect(longest(one + more, capMs)).toBeGreaterThanOrEqual(longest(one, capMs));
+      expect(longest(one + more, capMs)).toBeLessThanOrEqual(MAX_TIMER_MS);
+    }),
+  );
+});
+
 test('chunks are the items in order, none empty, none too long, all but the last full', () => {
   fc.assert(
     fc.property(fc.array(fc.integer()), fc.integer({ min: 1, max: 10 }), (items, size) => {
@@ -114,3 +126,18 @@ test('a sleep ends early and quietly when it is aborted, before or while it last
   await sleep(60_000, AbortSignal.timeout(10));
   expect(performance.now() - started).toBeLessThan(5_000);
 });
+
+test.for([2 ** 31, 1e15, Number.POSITIVE_INFINITY])(
+  'a sleep of %d ms, more than a timer holds, does not end at once [SEM-009]',
+  async (ms) => {
+    const awake = new AbortController();
+    let isOver = false;
+    const sleeping = sleep(ms, awake.signal).then(() => {
+      isOver = true;
+    });
+    await sleep(20);
+    expect(isOver).toBe(false);
+    awake.abort();
+    await sleeping;
+  },
+);

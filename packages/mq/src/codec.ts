@@ -49,7 +49,9 @@ function decodeTick<Data>(
 ): Decoded<Data> {
   const inner = queue.data.safeParse(TICK.data);
   if (content.length > 0 || !inner.success) return { kind: 'poison', reason: 'a tick is empty' };
-  const publishedAt = new Date(Number(properties.timestamp ?? 0) * 1_000).toISOString();
+  const published = new Date(Number(properties.timestamp ?? 0) * 1_000);
+  if (Number.isNaN(published.getTime())) return { kind: 'poison', reason: 'a tick is of no time that there is' };
+  const publishedAt = published.toISOString();
   const deliveryCount = countOf(properties.headers?.['x-delivery-count']);
   const id = String(properties.messageId);
   return { kind: 'message', message: { id, tenant: TICK.tenant, data: inner.data, deliveryCount, publishedAt } };

@@ -30,21 +30,27 @@ test('ticks that nobody took do not pile up: the newest one waits', async () => 
   expect((await channel.checkQueue('minute')).messageCount).toBe(1);
 });
 
-test('what is no tick on a queue of ticks is dropped, and the next tick is handled', async () => {
-  const { vhost, broker } = await setUp({ queues });
-  const channel = await (await operator(vhost)).createConfirmChannel();
-  channel.publish('dueline.commands', 'minute', Buffer.from('{}'));
-  await channel.waitForConfirms();
-  let handled = 0;
-  broker.consume(
-    minuteQueue,
-    async () => {
-      handled += 1;
-      return DONE;
-    },
-    { concurrency: 1 },
-  );
-  await broker.settled();
-  await broker.publish(minuteQueue, [TICK]);
-  await until(() => handled === 1);
-});
+test.for([
+  ['a body', '{}', 0],
+  ['a time that no calendar has', '', Number.MAX_SAFE_INTEGER],
+] as const)(
+  'what is no tick on a queue of ticks, with %s, is dropped, and the next tick is handled [SEM-103]',
+  async ([, body, timestamp]) => {
+    const { vhost, broker } = await setUp({ queues });
+    const channel = await (await operator(vhost)).createConfirmChannel();
+    channel.publish('dueline.commands', 'minute', Buffer.from(body), { timestamp });
+    await channel.waitForConfirms();
+    let handled = 0;
+    broker.consume(
+      minuteQueue,
+      async () => {
+        handled += 1;
+        return DONE;
+      },
+      { concurrency: 1 },
+    );
+    await broker.settled();
+    await broker.publish(minuteQueue, [TICK]);
+    await until(() => handled === 1);
+  },
+);

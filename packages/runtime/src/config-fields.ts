@@ -1,3 +1,4 @@
+import { MAX_TIMER_MS } from '@dueline/kernel';
 import { z } from 'zod';
 
 /** Facts about a variable that its zod type cannot say; `describeConfig` and `parseConfig` read them. */
@@ -25,13 +26,16 @@ type SecondsOptions = {
   readonly minimum?: number;
 };
 
+/** What is longer would end at once as soon as a timer waits for it. */
+const MAX_SECONDS = Math.floor(MAX_TIMER_MS / 1_000);
+
 /**
- * A lease or an interval in seconds (fractions allowed) with a safe default. Values below `productionMinimum` are
+ * A lease or an interval in seconds (fractions allowed, 24 days at most) with a safe default. Values below `productionMinimum` are
  * refused unless DUELINE_ENV is `test`: a lease of two seconds is a fine test and a disaster in production.
  */
 export function seconds(options: SecondsOptions): z.ZodDefault<z.ZodCoercedNumber> {
   const { productionMinimum, description, minimum = 0.05 } = options;
-  const schema = z.coerce.number().min(minimum).max(31_536_000).default(options.default);
+  const schema = z.coerce.number().min(minimum).max(MAX_SECONDS).default(options.default);
   return variable(schema, { description, productionMinimum });
 }
 

@@ -1,3 +1,4 @@
+import { MAX_TIMER_MS } from '@dueline/kernel';
 import type { Log } from './log.ts';
 import { createRetryGate } from './retry-gate.ts';
 
@@ -17,7 +18,7 @@ export type EveryOptions = {
 };
 
 /**
- * Runs `run` about every `intervalMs`, first after one wait, never twice at once; the wait begins when a run ends. A
+ * Runs `run` about every `intervalMs` (24 days at most), first after one wait, never twice at once; the wait begins when a run ends. A
  * failed run is logged once per change of state and repeated after 100 ms, doubling up to 5 s or the interval.
  */
 export function every({ intervalMs, jitter = 0.1, run, log, name = 'interval' }: EveryOptions): Repeating {
@@ -30,7 +31,7 @@ export function every({ intervalMs, jitter = 0.1, run, log, name = 'interval' }:
     if (stopped) return;
     const regular = intervalMs * (1 + jitter * (2 * Math.random() - 1));
     const ms = failed ? Math.min(gate.openAt() - performance.now(), regular) : regular;
-    timer = setTimeout(begin, Math.max(1, Math.ceil(ms)));
+    timer = setTimeout(begin, Math.min(MAX_TIMER_MS, Math.max(1, Math.ceil(ms))));
   };
   const begin = (): void => {
     running = gate.attempt(run).then(({ ok }) => wait(!ok));

@@ -82,6 +82,10 @@ test('production refuses leases and seams that tests may use', () => {
   });
 });
 
+test('an interval that no timer holds is refused [SEM-009]', () => {
+  expect(messageOf({ ...good, CLAIM_LEASE_SECONDS: '2147484' })).toContain('CLAIM_LEASE_SECONDS');
+});
+
 test('a schema is described as rows that do not depend on the machine', () => {
   const rows = new Map(describeConfig(schema).map((row) => [row.name, row]));
 
@@ -92,7 +96,7 @@ test('a schema is described as rows that do not depend on the machine', () => {
   });
   expect(rows.get('INSTANCE_NAME')).toMatchObject({ type: 'string', default: 'the host name' });
   expect(rows.get('DATABASE_URL')).toMatchObject({ type: 'url', default: undefined, required: true });
-  expect(rows.get('CLAIM_LEASE_SECONDS')?.type).toBe('number from 0.05 to 31536000 (production: from 60)');
+  expect(rows.get('CLAIM_LEASE_SECONDS')?.type).toBe('number from 0.05 to 2147483 (production: from 60)');
   expect(rows.get('CRASH_POINT')).toMatchObject({ type: 'one of after-commit (tests only)', required: false });
   for (const row of rows.values()) expect(row.description, row.name).not.toBe('');
 });

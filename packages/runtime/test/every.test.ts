@@ -71,3 +71,14 @@ test('stop waits for the running job and ends the timer', async () => {
 
   expect(vi.getTimerCount()).toBe(0);
 });
+
+test('an interval that is longer than a timer holds is no hurry [SEM-009]', async () => {
+  let runs = 0;
+  const job = every({ intervalMs: 31 * 86_400_000, run: () => (runs += 1), log: testLog().log });
+
+  await vi.advanceTimersByTimeAsync(86_400_000);
+  expect(runs).toBe(0);
+  await vi.advanceTimersByTimeAsync(30 * 86_400_000);
+  await job.stop();
+  expect(runs).toBe(1);
+});

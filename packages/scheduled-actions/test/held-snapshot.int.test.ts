@@ -45,7 +45,7 @@ async function churn(): Promise<void> {
 
 // What was claimed cannot be removed from the index while an old snapshot may still see it; a claim that reads past all of it takes
 // several times as long.
-test('a claim takes hardly longer for what was claimed while somebody holds a snapshot', {
+test('a claim takes hardly longer for what was claimed while somebody holds a snapshot [SEM-107, SEM-108]', {
   timeout: 120_000,
 }, async () => {
   await query('alter table scheduled_action set (autovacuum_enabled = off)');

@@ -77,7 +77,7 @@ const ruleIsDeleted = async (tx: Tx, ruleId: string): Promise<boolean> => {
 
 const writeLog = (
   tx: Tx,
-  { tenant, userId, seen, ruleId }: Scene,
+  { tenant, userId, seen, ruleId }: Pick<Scene, 'tenant' | 'userId' | 'seen' | 'ruleId'>,
   [decision, reason]: [decision: string, reason: string],
 ) =>
   tx.execute(sql`
@@ -146,7 +146,10 @@ async function deleteRule(scene: Scene): Promise<Told> {
 export const sweep = (scene: Scene): Promise<Told> =>
   inTransaction(scene.db, async (tx) => {
     const swept = await cancelOfDeletedRules(tx);
-    if (swept.length > 0) await writeLog(tx, scene, ['cancelled', 'rule_deleted']);
+    for (const { id, userId, triggerRuleId, ...tenant } of swept) {
+      const row = { tenant, userId, seen: { id, fence: '0' }, ruleId: triggerRuleId ?? scene.ruleId };
+      await writeLog(tx, row, ['cancelled', 'rule_deleted']);
+    }
     return { moves: swept.length };
   });
 

@@ -1,7 +1,9 @@
 import type { Tenant } from '@dueline/contracts';
-import { inTransaction } from '@dueline/db';
+import { inTransaction, sql, type Tx } from '@dueline/db';
 import { insertTenant, type TestDb, testDb } from '@dueline/db/testing';
+import { TransientError } from '@dueline/kernel';
 import {
+  failedDecision,
   finishActions,
   holdActions,
   recoverEarlierBoots,
@@ -9,7 +11,7 @@ import {
   scheduleAction,
 } from '@dueline/scheduled-actions';
 import { actionToSchedule } from '@dueline/scheduled-actions/testing';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { claim, each, schedule } from './support.ts';
 
 let own: TestDb;
@@ -88,4 +90,30 @@ test('an orphan keeps its open key until it is taken back and ends, and no longe
   if (ticket === undefined) throw new Error('an orphan was to be claimed again');
   await inTransaction(own.db, (tx) => finishActions(tx, [{ ...ticket, to: 'done' }]));
   expect(await work()).toMatchObject({ result: 'made' });
+});
+
+test('a row whose worker loses its connection while it fails for good ends all the same, and blocks nobody meanwhile [SEM-043]', async () => {
+  await schedule(own.db, tenant, { count: 2 });
+  await own.db.$client.query('update scheduled_action set retry_count = 3');
+  const [lost, other] = await claim(own.db, { leaseSeconds: -1 });
+  if (lost === undefined || other === undefined) throw new Error('both were to be claimed');
+  const fail = (ticket: typeof lost, beforeCommit: (tx: Tx) => Promise<unknown>) =>
+    inTransaction(own.db, async (tx) => {
+      const outcomes = (await holdActions(tx, [ticket])).map((action) =>
+        failedDecision(action, { error: 'it broke', fatal: false }),
+      );
+      await finishActions(tx, outcomes);
+      await beforeCommit(tx);
+    });
+  const dies = fail(lost, async (tx) => {
+    await fail(other, () => Promise.resolve());
+    await tx.execute(sql`select pg_terminate_backend(pg_backend_pid())`);
+  });
+  await expect(dies).rejects.toThrow(TransientError);
+  expect((await each(own.db, 'status')).sort()).toEqual(['failed', 'processing']);
+  await vi.waitFor(async () => expect(await recoverStaleProcessing(own.db)).toBe(1)); // the lock goes with the backend
+  const [again] = await claim(own.db);
+  if (again === undefined) throw new Error('the row was to be claimed again');
+  await fail(again, () => Promise.resolve());
+  expect(await each(own.db, `status || retry_count`)).toEqual(['failed3', 'failed3']);
 });
