@@ -37,5 +37,8 @@ test.skipIf(missingServers(process.env).length > 0)(
 
 test('a scenario that does not exist is refused by its name, with the list of those that do', async () => {
   const refused = run(process.execPath, [join(ROOT, 'bench/src/main.ts'), 'dran']);
-  await expect(refused).rejects.toMatchObject({ code: 2, stderr: expect.stringMatching(/no scenario "dran"[\s\S]*drain-held/) });
+  await expect(refused).rejects.toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/no scenario "dran"[\s\S]*drain-held/),
+  });
 });

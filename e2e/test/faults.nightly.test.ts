@@ -1,7 +1,7 @@
-import { APP_NAMES, type AppName } from '@dueline/demo';
+import { APP_NAMES, type AppName, countConnections, cutConnections, purgeQueues } from '@dueline/demo';
 import { sleep } from '@dueline/kernel';
 import type { CrashPoint } from '@dueline/runtime';
-import { CLEAN, countConnections, cutConnections, purgeQueues } from '@dueline/stress';
+import { CLEAN } from '@dueline/stress';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { LEASE_MS, type Stage, startStage, untilReached } from './kill/stage.ts';
 

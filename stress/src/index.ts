@@ -1,3 +1,2 @@
 export { CLEAN, type History, isOver, judgeHistory, type Planned } from './history.ts';
-export { countConnections, cutConnections, purgeQueues } from './rabbitmq.ts';
 export { changeLines, copySources, type LineChange } from './sources.ts';

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { availableParallelism, cpus, release, totalmem } from 'node:os';
 import type { Db } from '@dueline/db';
-import { ROOT } from '@dueline/demo';
+import { manageRabbit, ROOT } from '@dueline/demo';
 
 /** Where and with what something was measured. */
 export interface Circumstances {
@@ -43,11 +43,10 @@ function commitOfTree(): string {
 }
 
 async function rabbitVersion(managementUrl: string): Promise<string> {
-  const url = new URL(`${managementUrl.replace(/\/$/, '')}/overview`);
-  const authorization = `Basic ${Buffer.from(`${url.username}:${url.password}`).toString('base64')}`;
-  url.username = '';
-  url.password = '';
-  const response = await fetch(url, { headers: { authorization } });
-  const { rabbitmq_version: rabbit, erlang_version: erlang } = (await response.json()) as Record<string, unknown>;
-  return `${rabbit} (Erlang ${erlang})`;
+  const overview = await manageRabbit<Record<'rabbitmq_version' | 'erlang_version', string>>(
+    managementUrl,
+    'GET',
+    '/overview',
+  );
+  return `${overview?.rabbitmq_version} (Erlang ${overview?.erlang_version})`;
 }

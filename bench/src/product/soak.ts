@@ -22,7 +22,8 @@ export interface Reading {
 }
 
 const WRITE_EVERY_MS = 250;
-const DELAY_SECONDS = 2;
+/** From the scheduling of an action to its time. */
+export const DELAY_SECONDS = 2;
 const KEEP_SECONDS = 30;
 const BATCH = 500;
 

@@ -1,4 +1,5 @@
 import { column, inTransaction, sql } from '@dueline/db';
+import { purgeQueues } from '@dueline/demo';
 import { sleep } from '@dueline/kernel';
 import { wakeDue } from '@dueline/scheduled-actions';
 import { type Account, CONDITION, PEOPLE, type Product } from './product.ts';
@@ -50,6 +51,7 @@ const insertRows = (accounts: readonly Account[], rows: { first: number; last: n
 /** Takes away what earlier rounds left, but for what waits for a time to come. */
 export async function clear(product: Product, { keepWaiting }: { keepWaiting: boolean }): Promise<void> {
   const { $client } = product.database.db;
+  await purgeQueues(product.place);
   if (keepWaiting) {
     const client = await $client.connect();
     try {
@@ -59,7 +61,7 @@ export async function clear(product: Product, { keepWaiting }: { keepWaiting: bo
     } finally {
       client.release();
     }
-    await $client.query('truncate trigger_log, delivery');
+    await $client.query('truncate trigger_log, delivery cascade');
   } else await $client.query('truncate scheduled_action, trigger_log, delivery cascade');
 }
 

@@ -6,7 +6,7 @@ import { median } from '../measure/statistics.ts';
 import { drainContestant } from '../product/drain.ts';
 import { openProduct, type Product } from '../product/product.ts';
 import { BOTH } from '../product/profiles.ts';
-import { drainSteadily, type Reading, read, writeSteadily } from '../product/soak.ts';
+import { DELAY_SECONDS, drainSteadily, type Reading, read, writeSteadily } from '../product/soak.ts';
 import type { Stage } from '../product/stage.ts';
 import { clear, untilDone } from '../product/work.ts';
 import type { Scenario } from '../scenario.ts';
@@ -64,6 +64,7 @@ async function soak(
     }
     stop.abort();
     const written = await writing;
+    await sleep(DELAY_SECONDS * 1_000);
     await untilDone(product, 60_000);
     const used = use();
     await draining.stop();

@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import type { ServiceUrls } from '@dueline/local-services';
 import pg from 'pg';
+import { manageRabbit } from './rabbitmq.ts';
 
 /** Redis' own default. */
 const REDIS_DATABASES = 16;
@@ -24,14 +25,14 @@ export async function createPlace(urls: ServiceUrls, name: string): Promise<Plac
   const redisUrl = new URL(urls.redisUrl);
   redisUrl.pathname = `/${randomInt(REDIS_DATABASES)}`;
   await administer(urls.databaseUrl, `create database ${name}`);
-  await manage(urls.amqpManagementUrl, 'PUT', `/vhosts/${name}`);
+  await manageRabbit(urls.amqpManagementUrl, 'PUT', `/vhosts/${name}`); // its creator has full rights on it
   return {
     databaseUrl: databaseUrl.href,
     amqpUrl: amqpUrl.href,
     amqpManagementUrl: urls.amqpManagementUrl,
     redisUrl: redisUrl.href,
     remove: async () => {
-      await manage(urls.amqpManagementUrl, 'DELETE', `/vhosts/${name}`);
+      await manageRabbit(urls.amqpManagementUrl, 'DELETE', `/vhosts/${name}`);
       await administer(urls.databaseUrl, `drop database ${name} with (force)`);
     },
   };
@@ -45,14 +46,4 @@ async function administer(url: string, statement: string): Promise<void> {
   } finally {
     await client.end();
   }
-}
-
-/** The user that creates a vhost gets full rights on it. */
-async function manage(managementUrl: string, method: 'PUT' | 'DELETE', path: string): Promise<void> {
-  const url = new URL(managementUrl);
-  const authorization = `Basic ${Buffer.from(`${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`).toString('base64')}`;
-  url.username = '';
-  url.password = '';
-  const response = await fetch(`${url.href.replace(/\/$/, '')}${path}`, { method, headers: { authorization } });
-  if (!response.ok) throw new Error(`RabbitMQ's management API answered ${response.status} to ${method} ${path}`);
 }
