@@ -19,7 +19,7 @@ export interface MetAccount {
 }
 
 /** What a claim took: from whom, at which share in the end, whether it was full, and whether it was so before all had been asked. */
-export interface Taken {
+interface Taken {
   readonly spans: ReadonlyMap<string, Span>;
   readonly lateSeconds: number;
   readonly share: number;
