@@ -25,6 +25,7 @@ export function processDueActions(deps: DecideDeps, claim: Claim): () => Promise
       handingOver = concludeSettled(deps, settled);
       await fireTickets(deps, { tickets: settled.setAside, alone: true });
     } catch (error) {
+      claim.accounts?.rolledBack();
       if (error instanceof TransientError) throw error;
       deps.log.warn({ err: error }, 'a batch of due actions failed; its rows are decided alone');
       await fireTickets(deps, { tickets: await claimBatch(deps.db, claim), alone: true });

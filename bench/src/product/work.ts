@@ -111,6 +111,7 @@ export interface Outcome {
 
 /** Counts what was done by what is written: each action ended, with one line of history and one message. */
 export async function readOutcome({ database }: Product, count: number): Promise<Outcome> {
+  await database.db.$client.query('analyze scheduled_action, trigger_log, delivery'); // else the join below may take minutes
   const { rows } = await database.db.$client.query<Record<'complete' | 'histories' | 'messages' | 'last', number>>(`
     with ended as (
       select id, updated_at from scheduled_action where status = 'done'

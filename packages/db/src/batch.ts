@@ -1,7 +1,7 @@
 import type { TenantTicket, Ticket } from '@dueline/contracts';
 import { type SQL, sql } from 'drizzle-orm';
 
-type ColumnType = 'bigint' | 'integer' | 'text' | 'uuid' | 'jsonb' | 'timestamptz';
+type ColumnType = 'bigint' | 'integer' | 'float8' | 'text' | 'uuid' | 'jsonb' | 'timestamptz';
 
 /** A column of values as one parameter, so that one statement of one shape reads or writes any number of rows. */
 export function column(values: readonly (string | number | null)[], type: ColumnType): SQL {

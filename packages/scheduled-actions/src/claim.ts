@@ -1,7 +1,9 @@
 import type { TenantTicket } from '@dueline/contracts';
-import { column, type Db, sql, type Tx } from '@dueline/db';
+import { column, type Db, type SQL, sql, type Tx } from '@dueline/db';
 import { accountKey, createDueAccounts, type DueAccount, type DueAccounts } from './due-accounts.ts';
 import { findAccounts } from './look.ts';
+import { extended, lateSeconds, type Span } from './places.ts';
+import { countProcessing, type Processing } from './processing.ts';
 import { waitGraceSeconds } from './state.ts';
 
 /** `queue`: announced through RabbitMQ by cron-scheduler; `inline`: decided by the claimer itself. */
@@ -17,7 +19,8 @@ export interface Claim {
   readonly leaseSeconds: number;
   /**
    * No claim beyond this many rows in processing by the same profile, nor beyond half of it for one account, so that a slow
-   * consumer never has stale tickets. MAX_SAFE_INTEGER: no cap.
+   * consumer never has stale tickets. MAX_SAFE_INTEGER: no cap. While an old snapshot makes counting slow, what other claimers
+   * take meanwhile is not seen at once.
    */
   readonly maxProcessing: number;
   /** Takes only rows that have been due for so long, in milliseconds of product time: the head start of another claimer. */
@@ -42,34 +45,70 @@ export interface ClaimedTicket extends TenantTicket {
  * returned twice.
  */
 export async function claimBatch(db: Db | Tx, claim: Claim): Promise<ClaimedTicket[]> {
-  const list = claim.accounts ?? createDueAccounts();
-  await findAccounts(db, list, { graceSeconds: claim.graceSeconds });
-  const { accounts, share: firstShare } = list.turn(claim.limit);
-  const claimed: ClaimedTicket[] = [];
-  if (accounts.length === 0) return claimed;
-  let share = firstShare;
-  for (;;) {
-    const taken = await claimShares(db, { ...claim, accounts, share, limit: claim.limit - claimed.length });
-    claimed.push(...taken);
-    if (claimed.length >= claim.limit || !mayHaveMore(taken, share)) break;
-    share *= 2;
+  const { accounts: list = createDueAccounts(), graceSeconds = waitGraceSeconds } = claim;
+  await findAccounts(db, list, { graceSeconds });
+  const { accounts, share } = list.turn(claim.limit);
+  if (accounts.length === 0) return [];
+  const processing = await countProcessing(db, { ...claim, list });
+  const taken = await claimInTurn(db, { ...claim, processing, accounts, share });
+  if (taken.rows.length < claim.limit) {
+    const again = list.again();
+    if (again !== undefined) {
+      const limit = claim.limit - taken.rows.length;
+      const rest = await claimInTurn(db, { ...claim, processing, accounts: again, share, limit });
+      taken.rows.push(...rest.rows);
+    }
   }
-  const fed = new Set(claimed.map(accountKey));
-  const wasCut =
-    claimed.length >= claim.limit &&
-    accounts.findLastIndex((account) => fed.has(accountKey(account))) < accounts.length - 1;
-  list.took({ fed, share, wasCut });
-  return claimed;
+  const spans = spansOf(taken.rows);
+  const isFull = taken.rows.length >= claim.limit;
+  const wasCut = isFull && accounts.findLastIndex((account) => spans.has(accountKey(account))) < accounts.length - 1;
+  list.took({ spans, lateSeconds: lateSeconds(graceSeconds), share: taken.share, isFull, wasCut });
+  return taken.rows.map(parseTicket);
 }
 
-/** Whether an account gave all that it was asked for. */
-function mayHaveMore(taken: readonly ClaimedTicket[], share: number): boolean {
-  const counts = new Map<string, number>();
-  for (const ticket of taken) counts.set(accountKey(ticket), (counts.get(accountKey(ticket)) ?? 0) + 1);
-  return [...counts.values()].some((count) => count >= share);
+interface Shares extends Omit<Claim, 'accounts'> {
+  readonly accounts: readonly DueAccount[];
+  readonly share: number;
+  /** What is claimed is added. */
+  readonly processing: Processing;
 }
 
-type TicketRow = { id: string; fence: string; organization_id: string; line_oa_id: string; lane: number };
+/** A share of each account; what is left of the limit goes to those that gave all that they were asked for. */
+async function claimInTurn(
+  db: Db | Tx,
+  shares: Shares,
+): Promise<{ readonly rows: TicketRow[]; readonly share: number }> {
+  const rows: TicketRow[] = [];
+  for (let { accounts, share } = shares; ; share *= 2) {
+    const taken = await claimShares(db, { ...shares, accounts, share, limit: shares.limit - rows.length });
+    rows.push(...taken);
+    for (const { line_oa_id: id } of taken) shares.processing.set(id, (shares.processing.get(id) ?? 0) + 1);
+    const more = rows.length < shares.limit ? havingMore(accounts, taken, share) : [];
+    if (more.length === 0) return { rows, share };
+    accounts = more;
+  }
+}
+
+/** The accounts that gave all that they were asked for, from where they left off. */
+function havingMore(accounts: readonly DueAccount[], taken: readonly TicketRow[], share: number): DueAccount[] {
+  const spans = spansOf(taken);
+  return accounts.flatMap((account) => {
+    const span = spans.get(accountKey(account));
+    return span !== undefined && span.count >= share ? { ...account, from: span.last } : [];
+  });
+}
+
+type TicketRow = { id: string; fence: string; organization_id: string; line_oa_id: string; lane: number; at: number };
+
+/** What was taken of each account and lane. */
+function spansOf(rows: readonly TicketRow[]): Map<string, Span> {
+  const spans = new Map<string, Span>();
+  for (const { lane, line_oa_id: lineOaId, at, id } of rows) {
+    const key = accountKey({ lane, lineOaId });
+    spans.set(key, extended(spans.get(key), { at, id }));
+  }
+  return spans;
+}
 
 const parseTicket = (row: TicketRow): ClaimedTicket => ({
   id: row.id,
@@ -84,30 +123,16 @@ const parseTicket = (row: TicketRow): ClaimedTicket => ({
  * are an array, so that no estimate of theirs makes the planner read the whole table. FOR NO KEY UPDATE, because FOR UPDATE
  * would silently skip rows that have an open child insert.
  */
-async function claimShares(
-  db: Db | Tx,
-  claim: Omit<Claim, 'accounts'> & { readonly accounts: readonly DueAccount[]; readonly share: number },
-): Promise<ClaimedTicket[]> {
+async function claimShares(db: Db | Tx, claim: Shares): Promise<TicketRow[]> {
   const { accounts, share, graceSeconds = waitGraceSeconds } = claim;
   const { rows } = await db.execute<TicketRow>(sql`
     with in_hand as materialized (
-      select line_oa_id, count(*) as rows from scheduled_action
-       where status = 'processing' and claimed_via = ${claim.via} and ${claim.maxProcessing}::bigint < ${Number.MAX_SAFE_INTEGER}::bigint
-       group by line_oa_id
+      select * from unnest(${column([...claim.processing.keys()], 'bigint')}, ${column([...claim.processing.values()], 'bigint')})
+        as counted (line_oa_id, rows)
     ), account as materialized (
-      select listed.lane, listed.line_oa_id, coalesce(to_timestamp(listed.low), '-infinity') as low,
+      select listed.lane, listed.line_oa_id, coalesce(to_timestamp(listed.at), '-infinity') as at, coalesce(listed.id, 0) as id,
              greatest(0, least(${share}::bigint, (${claim.maxProcessing}::bigint + 1) / 2 - coalesce(in_hand.rows, 0))) as share
-        from unnest(${column(
-          accounts.map(({ lane }) => lane),
-          'integer',
-        )}, ${column(
-          accounts.map(({ lineOaId }) => lineOaId),
-          'bigint',
-        )},
-                    ${column(
-                      accounts.map(({ low }) => low),
-                      'bigint',
-                    )}) with ordinality as listed (lane, line_oa_id, low, turn)
+        from ${accountRows(accounts)}
        cross join lateral (
          select from line_oa join organization on organization.id = line_oa.organization_id
           where line_oa.id = listed.line_oa_id and line_oa.status = 'active'
@@ -121,7 +146,7 @@ async function claimShares(
           select id from scheduled_action
            where status = 'pending' and lane = account.lane and line_oa_id = account.line_oa_id
              and execute_at <= app_now() - make_interval(secs => ${claim.overdueMs / 1_000})
-             and execute_at >= account.low
+             and (execute_at, id) >= (account.at, account.id)
              and (expires_at is null or branch is not null or execute_at <= app_now() - make_interval(secs => ${graceSeconds}))
            order by execute_at, id
            limit account.share
@@ -137,6 +162,28 @@ async function claimShares(
            lease_until = clock_timestamp() + make_interval(secs => ${claim.leaseSeconds}),
            updated_at = clock_timestamp()
      where action.id = any(array(select id from due))
-    returning action.id, action.fence, action.organization_id, action.line_oa_id, action.lane`);
-  return rows.map(parseTicket);
+    returning action.id, action.fence, action.organization_id, action.line_oa_id, action.lane,
+              date_part('epoch', action.execute_at) as at`);
+  return rows;
+}
+
+/** `listed (lane, line_oa_id, at, id, turn)`. */
+function accountRows(accounts: readonly DueAccount[]): SQL {
+  const lanes = column(
+    accounts.map(({ lane }) => lane),
+    'integer',
+  );
+  const ids = column(
+    accounts.map(({ lineOaId }) => lineOaId),
+    'bigint',
+  );
+  const fromAt = column(
+    accounts.map(({ from }) => from?.at ?? null),
+    'float8',
+  );
+  const fromId = column(
+    accounts.map(({ from }) => from?.id ?? null),
+    'bigint',
+  );
+  return sql`unnest(${lanes}, ${ids}, ${fromAt}, ${fromId}) with ordinality as listed (lane, line_oa_id, at, id, turn)`;
 }

@@ -1,6 +1,7 @@
 import type { Db } from '@dueline/db';
 import type { DueAccounts } from './due-accounts.ts';
-import { look } from './look.ts';
+import { isOverdue, lookAhead } from './look.ts';
+import { waitGraceSeconds } from './state.ts';
 
 /**
  * Milliseconds, by the database's product time, until each row that is due within `withinMs` comes due; overdue rows count
@@ -11,14 +12,11 @@ import { look } from './look.ts';
  * @param options.accounts The claimer's list, to which the look adds what it meets.
  * @param options.graceSeconds As in the claim.
  */
-export function dueWithin(
+export async function dueWithin(
   db: Db,
   withinMs: number,
-  options: { accounts?: DueAccounts; graceSeconds?: number } = {},
+  { accounts: list, graceSeconds = waitGraceSeconds }: { accounts?: DueAccounts; graceSeconds?: number } = {},
 ): Promise<number[]> {
-  return look(db, {
-    withinMs,
-    graceSeconds: options.graceSeconds,
-    ...(options.accounts && { list: options.accounts }),
-  });
+  const soon = await lookAhead(db, { withinMs, graceSeconds, list });
+  return (await isOverdue(db, { graceSeconds, list })) ? [0, ...soon.filter((wait) => wait > 0)] : soon;
 }

@@ -4,7 +4,7 @@ import { columnOf } from '@dueline/db/testing';
 import { type Claim, claimBatch, scheduleMany } from '@dueline/scheduled-actions';
 import { actionToSchedule } from '@dueline/scheduled-actions/testing';
 
-const CLAIM: Claim = {
+export const CLAIM: Claim = {
   claimedBy: 'cron-1:boot',
   via: 'queue',
   limit: 500,
