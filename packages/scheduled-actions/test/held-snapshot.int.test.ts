@@ -47,23 +47,7 @@ async function churn(): Promise<void> {
   }
 }
 
-<<<<<<< HEAD
-// What was claimed cannot be removed from the index while an old snapshot may still see it; a claim that reads past all of it takes
-// several times as long.
-test('a claim takes hardly longer for what was claimed while somebody holds a snapshot [SEM-107, SEM-108]', {
-  timeout: 120_000,
-}, async () => {
-  await query('alter table scheduled_action set (autovacuum_enabled = off)');
-  await insertCrowd(own.url, await insertTenant(own.db), {
-    ...{ count: CLAIMED_MEANWHILE + 40_000, fromSeconds: -BACKLOG_SECONDS, overSeconds: BACKLOG_SECONDS },
-  });
-  await query('analyze scheduled_action');
-  await quickClaim();
-  const before = await quickClaim();
-
-=======
 async function whileHeld(work: () => Promise<void>): Promise<void> {
->>>>>>> wip-held
   const holder = await own.db.$client.connect();
   const keepAwake = setInterval(() => void holder.query('select 1'), 3_000);
   try {
@@ -84,7 +68,7 @@ test.for([
   // rows of one instant are one place for the look, which reads no row that is left further than once
   ['at one instant', 0, 2 * CLAIMED_MEANWHILE],
 ] as const)(
-  'claims and looks hardly read what was claimed while somebody holds a snapshot, though all of it was due %s',
+  'claims and looks hardly read what was claimed while somebody holds a snapshot, though all of it was due %s [SEM-107, SEM-108]',
   {
     timeout: 120_000,
   },
