@@ -3,11 +3,11 @@ import { type Claim, claimBatch } from '@dueline/scheduled-actions';
 import type { DecideDeps } from './deps.ts';
 import { concludeSettled, fireTickets } from './fire-scheduled-action.ts';
 import { decideInHand } from './in-hand.ts';
-import { type Settled, settleActions } from './settle-actions.ts';
+import { type Settled, settleDue } from './settle-actions.ts';
 
 /**
- * The inline profile (ProcessDueActions): claims what is due and decides it, both in one transaction, without the broker. Beside it
- * stands which rows it has in hand, because a crash takes the claim back. When a row spoils the batch, the batch is claimed for itself and
+ * The inline profile (ProcessDueActions): locks what is due and decides it, in one transaction and one write, without the broker. Beside
+ * it stands which rows it has in hand, because a crash leaves no trace of them. When a row spoils the batch, the batch is claimed for itself and
  * each row decided alone; so is what must be.
  *
  * @returns A run that says whether a claim found something: then there may be more. What a run decided is handed over
@@ -18,7 +18,7 @@ export function processDueActions(deps: DecideDeps, claim: Claim): () => Promise
   return async () => {
     await deps.ready();
     try {
-      const settled = await claimAndSettle(deps, claim);
+      const settled = await settleNext(deps, claim);
       await handingOver;
       if (settled === undefined) return false;
       deps.reach?.('process_due.committed');
@@ -34,13 +34,11 @@ export function processDueActions(deps: DecideDeps, claim: Claim): () => Promise
   };
 }
 
-const claimAndSettle = (deps: DecideDeps, claim: Claim): Promise<Settled | undefined> =>
+const settleNext = (deps: DecideDeps, claim: Claim): Promise<Settled | undefined> =>
   deps.gate.together(() =>
     decideInHand(deps, 'action', async (tx, take) => {
-      const tickets = await claimBatch(tx, claim);
-      if (tickets.length === 0) return undefined;
-      const written = await settleActions(tx, tickets, { alone: false, take, meet: deps.meet });
-      deps.reach?.('process_due.deciding');
-      return written;
+      const settled = await settleDue(tx, claim, { take, meet: deps.meet });
+      if (settled !== undefined) deps.reach?.('process_due.deciding');
+      return settled;
     }),
   );

@@ -7,11 +7,15 @@ import { getLineUsers, type LineUser, lineUserKey } from '@dueline/recipients';
 import {
   type ActionOutcome,
   type BranchedAction,
+  type Claim,
   cancelReason,
+  claimHeld,
   decideBranches,
   finishActions,
+  finishDue,
   type HeldAction,
   holdActions,
+  holdDue,
   requestOnBranch,
 } from '@dueline/scheduled-actions';
 import {
@@ -58,10 +62,38 @@ export interface Verdict {
  * whose row was decided, taken back or changed in the meantime leaves no trace.
  */
 export async function settleActions(tx: Tx, tickets: readonly TenantTicket[], settling: Settling): Promise<Settled> {
-  const { held, setAside } = await takeRows(tx, tickets, settling);
-  if (held.length === 0) return { entries: [], deliveries: [], setAside };
-  const verdicts = await decideAll(tx, held, settling);
-  const moved = await finishActions(
+  const others = await takeRows(tickets, settling);
+  const all = await holdActions(tx, tickets);
+  const { held, setAside } = setApart(all, { ...settling, others });
+  return { ...(await settleHeld(tx, held, { ...settling, finish: finishActions })), setAside };
+}
+
+/**
+ * The same for what is due and not claimed yet: each row is locked, decided and written once, and nobody sees it claimed. What must be
+ * decided alone is claimed for later.
+ *
+ * @returns Undefined when nothing was due.
+ */
+export async function settleDue(tx: Tx, claim: Claim, settling: Omit<Settling, 'alone'>): Promise<Settled | undefined> {
+  const due = await holdDue(tx, claim);
+  if (due.length === 0) return undefined;
+  const others = await takeRows(due, settling);
+  const { held, setAside } = setApart(due, { alone: false, others });
+  const finish: Finish = (_, outcomes) => finishDue(tx, outcomes, claim);
+  const settled = await settleHeld(tx, held, { ...settling, finish });
+  return { ...settled, setAside: await claimHeld(tx, setAside, claim) };
+}
+
+type Finish = (tx: Tx, outcomes: readonly ActionOutcome[]) => Promise<ReadonlySet<string>>;
+
+async function settleHeld(
+  tx: Tx,
+  held: readonly HeldAction[],
+  { meet, finish }: Pick<Settling, 'meet'> & { readonly finish: Finish },
+): Promise<Omit<Settled, 'setAside'>> {
+  if (held.length === 0) return { entries: [], deliveries: [] };
+  const verdicts = await decideAll(tx, held, meet);
+  const moved = await finish(
     tx,
     verdicts.map(({ outcome }) => outcome),
   );
@@ -80,28 +112,31 @@ export async function settleActions(tx: Tx, tickets: readonly TenantTicket[], se
     tx,
     failed.map(({ action, reasonCode }) => failedItem(action, reasonCode)),
   );
-  return { entries, deliveries, setAside };
+  return { entries, deliveries };
 }
+
+/** Which of the rows another process has in hand; true: that row alone. */
+const takeRows = async (
+  rows: readonly { readonly id: string }[],
+  { take }: Pick<Settling, 'take'>,
+): Promise<ReadonlyMap<string, boolean>> => (await take?.(rows.map(({ id }) => id))) ?? new Map<string, boolean>();
 
 /** The rows to decide now, and those to decide alone later. A row that alone is in the hand of another process is left to it. */
-async function takeRows(
-  tx: Tx,
-  tickets: readonly TenantTicket[],
-  { alone, take }: Settling,
-): Promise<{ held: HeldAction[]; setAside: HeldAction[] }> {
-  const others = (await take?.(tickets.map(({ id }) => id))) ?? new Map<string, boolean>();
-  const all = await holdActions(tx, tickets);
+function setApart(
+  all: readonly HeldAction[],
+  { alone, others }: { alone: boolean; others: ReadonlyMap<string, boolean> },
+): { held: HeldAction[]; setAside: HeldAction[] } {
   if (alone) return { held: all.filter(({ id }) => others.get(id) !== true), setAside: [] };
-  const held = all.filter((action) => !action.alone && !others.has(action.id));
-  return { held, setAside: all.filter((action) => !held.includes(action)) };
+  const isFree = (action: HeldAction) => !action.alone && !others.has(action.id);
+  return { held: all.filter(isFree), setAside: all.filter((action) => !isFree(action)) };
 }
 
-async function decideAll(tx: Tx, held: readonly HeldAction[], { meet }: Settling): Promise<Verdict[]> {
+async function decideAll(tx: Tx, held: readonly HeldAction[], meet: Settling['meet']): Promise<Verdict[]> {
   const hopeless = held.flatMap((action) => {
     const failure = givenUp(action); // before anything of it is looked at: that may be what kills
     return failure === undefined ? [] : [{ action, ...failure }];
   });
-  const hopeful = held.filter((action) => !hopeless.some((verdict) => verdict.action === action));
+  const hopeful = held.filter((action) => givenUp(action) === undefined);
   if (hopeful.length === 0) return hopeless;
   const users = await getLineUsers(tx, hopeful);
   const rules = await getRuleStates(

@@ -51,7 +51,7 @@ create index idx_scheduled_action_user on scheduled_action (user_id, trigger_rul
 
 create trigger scheduled_action_guard before update on scheduled_action for each row
   when (old.status is distinct from new.status or old.fence is distinct from new.fence)
-  execute function guard_row('pending>processing', 'pending>pending', 'pending>cancelled', 'processing>done', 'processing>pending',
+  execute function guard_row('pending>processing', 'pending>pending', 'pending>done', 'pending>cancelled', 'processing>done', 'processing>pending',
                              'processing>failed', 'processing>cancelled', 'failed>pending', 'cancelled>pending');
 create trigger scheduled_action_time_needs_fence before update on scheduled_action for each row
   when (old.execute_at is distinct from new.execute_at and old.fence = new.fence)

@@ -1,6 +1,7 @@
 import type { Ticket } from '@dueline/contracts';
-import { column, sql, type Tx } from '@dueline/db';
+import { column, type SQL, sql, type Tx } from '@dueline/db';
 import { fullJitterMs, storableText } from '@dueline/kernel';
+import type { Claim } from './claim.ts';
 import { maxRetries } from './state.ts';
 
 /** What the decision made of a row it holds; `branch`: which way it went, if it has none yet. */
@@ -24,7 +25,29 @@ export type Until = { readonly at: string } | 'lateness' | 'claimable';
  * `retryInMs` from now; `deferred` is pending too, at a later time, and gives the try back.
  * Returns the ids that moved: what follows from a decision may be written for these only.
  */
-export async function finishActions(tx: Tx, outcomes: readonly ActionOutcome[]): Promise<ReadonlySet<string>> {
+export const finishActions = (tx: Tx, outcomes: readonly ActionOutcome[]): Promise<ReadonlySet<string>> =>
+  finish(tx, outcomes, { from: sql`action.status = 'processing'`, tries: 0, claim: sql`` });
+
+/**
+ * The same for rows that holdDue locked in this transaction, which are still `pending`: the claim and its end in one write. Says who
+ * decided them, as a claim does.
+ */
+export const finishDue = (
+  tx: Tx,
+  outcomes: readonly ActionOutcome[],
+  { claimedBy, via }: Pick<Claim, 'claimedBy' | 'via'>,
+): Promise<ReadonlySet<string>> =>
+  finish(tx, outcomes, {
+    from: sql`action.status = 'pending'`,
+    tries: 1,
+    claim: sql`claimed_by = ${claimedBy}, claimed_via = ${via},`,
+  });
+
+async function finish(
+  tx: Tx,
+  outcomes: readonly ActionOutcome[],
+  { from, tries, claim }: { from: SQL; tries: number; claim: SQL },
+): Promise<ReadonlySet<string>> {
   if (outcomes.length === 0) return new Set();
   const col = (
     read: (outcome: ActionOutcome) => string | number | null,
@@ -33,14 +56,14 @@ export async function finishActions(tx: Tx, outcomes: readonly ActionOutcome[]):
   const { rows } = await tx.execute<{ id: string }>(sql`
     update scheduled_action as action
        set status = case when outcome.result = 'deferred' then 'pending' else outcome.result end,
-           fence = action.fence + 1,
+           fence = action.fence + 1, ${claim}
            lease_until = null,
            executed_at = case when outcome.result not in ('pending', 'deferred') then app_now() end,
            cancel_reason = outcome.reason,
            branch = coalesce(action.branch, outcome.branch),
            last_error = case when outcome.result = 'deferred' then action.last_error else outcome.error end,
            retry_count = action.retry_count + case when outcome.result = 'pending' then 1 else 0 end,
-           attempt = action.attempt - case when outcome.result = 'deferred' then 1 else 0 end,
+           attempt = action.attempt + ${tries}::int - case when outcome.result = 'deferred' then 1 else 0 end,
            execute_at = case when outcome.result = 'pending' then app_now() + make_interval(secs => outcome.retry_ms / 1000.0)
                              when outcome.until = 'lateness'
                              then app_now() + least(interval '1 hour', greatest(interval '1 minute', app_now() - action.due_at))
@@ -56,7 +79,7 @@ export async function finishActions(tx: Tx, outcomes: readonly ActionOutcome[]):
         ${col((outcome) => (outcome.to === 'deferred' && typeof outcome.until === 'string' ? outcome.until : null), 'text')},
         ${col((outcome) => (outcome.to === 'deferred' && typeof outcome.until === 'object' ? outcome.until.at : null), 'timestamptz')})
         as outcome (id, fence, result, reason, error, retry_ms, branch, until, until_at)
-     where action.id = outcome.id and action.fence = outcome.fence and action.status = 'processing'
+     where action.id = outcome.id and action.fence = outcome.fence and ${from}
     returning action.id`);
   return new Set(rows.map((row) => row.id));
 }

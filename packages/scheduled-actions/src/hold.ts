@@ -9,8 +9,10 @@ import type {
   Ticket,
 } from '@dueline/contracts';
 import { sql, type Tx, tenantTicketRows } from '@dueline/db';
+import type { Claim } from './claim.ts';
+import { type DueRow, PLACE, takeDue } from './due-rows.ts';
 
-/** A claimed row, locked by the transaction that decides it. */
+/** A row, locked by the transaction that decides it. */
 export interface HeldAction extends Tenant, Ticket {
   readonly userId: string;
   readonly triggerRuleId: string | null;
@@ -68,6 +70,20 @@ type ActionRow = {
   traceparent: string | null;
 };
 
+const HELD = sql`
+  action.id, action.fence, action.organization_id, action.line_oa_id, user_id, trigger_rule_id, rule_version, event_id, root_id,
+  action_type, action_config, source_config, delay_spec, expires_at is not null as is_waiting, branch, retry_count,
+  rescue_count, alone, gen, traceparent,
+  app_now() > due_at + make_interval(secs => max_lateness_seconds) as overdue,
+  account.stopped_at is not null or organization.stopped_at is not null as stopped, account.quiet_policy,
+  case when account.quiet_from is not null
+       then to_json(after_quiet_hours(app_now(), account, user_id, action.id)) #>> '{}' end as quiet_until`;
+
+const ACTION_WITH_ACCOUNT = sql`
+  scheduled_action as action
+  join line_oa as account on account.id = action.line_oa_id
+  join organization on organization.id = action.organization_id`;
+
 /**
  * Locks the rows in `processing` whose fence and tenant fit, in id order; the others were decided, taken back or changed, or
  * belong to somebody else, and are left out. A second holder waits and then finds nothing, so a message that is delivered twice
@@ -75,22 +91,30 @@ type ActionRow = {
  */
 export async function holdActions(tx: Tx, tickets: readonly TenantTicket[]): Promise<HeldAction[]> {
   const { rows } = await tx.execute<ActionRow>(sql`
-    select action.id, action.fence, action.organization_id, action.line_oa_id, user_id, trigger_rule_id, rule_version, event_id, root_id,
-           action_type, action_config, source_config, delay_spec, expires_at is not null as is_waiting, branch, retry_count,
-           rescue_count, alone, gen, traceparent,
-           app_now() > due_at + make_interval(secs => max_lateness_seconds) as overdue,
-           account.stopped_at is not null or organization.stopped_at is not null as stopped, account.quiet_policy,
-           case when account.quiet_from is not null
-                then to_json(after_quiet_hours(app_now(), account, user_id, action.id)) #>> '{}' end as quiet_until
-      from scheduled_action as action
-      join line_oa as account on account.id = action.line_oa_id
-      join organization on organization.id = action.organization_id
+    select ${HELD}
+      from ${ACTION_WITH_ACCOUNT}
       join ${tenantTicketRows(tickets)}
         on action.id = ticket.id and action.fence = ticket.fence
        and action.organization_id = ticket.organization_id and action.line_oa_id = ticket.line_oa_id
      where action.status = 'processing'
      order by action.id
        for no key update of action`);
+  return rows.map(parseAction);
+}
+
+/**
+ * Locks the rows that claimBatch would claim, and leaves them `pending`: for whoever decides and finishes them in this very transaction
+ * ({@link finishDue}), so that each is written once. While it is open nobody else claims them; when it fails, nothing has
+ * happened.
+ */
+export async function holdDue(tx: Tx, claim: Claim): Promise<HeldAction[]> {
+  const rows = await takeDue<ActionRow & DueRow>(
+    tx,
+    claim,
+    (due) => sql`
+    ${due}
+    select ${HELD}, action.lane, ${PLACE} from ${ACTION_WITH_ACCOUNT} where action.id = any(array(select id from due))`,
+  );
   return rows.map(parseAction);
 }
 

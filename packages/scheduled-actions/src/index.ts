@@ -1,7 +1,7 @@
 export { anchorRef, type MovedAnchor, type Recomputed, recomputeAnchored } from './anchor.ts';
 export { isAwaited } from './awaited.ts';
 export type { CancelledAction } from './cancelled.ts';
-export { type Claim, type ClaimedTicket, type ClaimProfile, claimBatch } from './claim.ts';
+export { type Claim, type ClaimedTicket, type ClaimProfile, claimBatch, claimHeld } from './claim.ts';
 export { type Recovered, recoverActionsInHand, suspectActions } from './crashes.ts';
 export {
   type BranchedAction,
@@ -14,9 +14,9 @@ export {
 } from './decide.ts';
 export { dueWithin } from './due.ts';
 export { createDueAccounts, type DueAccounts } from './due-accounts.ts';
-export { type ActionOutcome, failedDecision, finishActions, type Until } from './finish.ts';
+export { type ActionOutcome, failedDecision, finishActions, finishDue, type Until } from './finish.ts';
 export { skipHeldUp, spreadHeldUp } from './held-up.ts';
-export { type HeldAction, holdActions } from './hold.ts';
+export { type HeldAction, holdActions, holdDue } from './hold.ts';
 export { SCHEDULED_ACTION_INVARIANTS } from './invariants.ts';
 export { lookForFacts } from './last-look.ts';
 export type {
