@@ -11,8 +11,10 @@ import {
   decideBranches,
   failedDecision,
   finishActions,
+  finishDue,
   type HeldAction,
   holdActions,
+  holdDue,
   lookForFacts,
   operate,
   recomputeAnchored,
@@ -24,7 +26,7 @@ import {
 } from '@dueline/scheduled-actions';
 import { insertFact } from './facts.ts';
 import type { RowSeen, StateName } from './race-states.ts';
-import { claim } from './support.ts';
+import { CLAIM, claim } from './support.ts';
 
 /** One row, as whoever comes to it has it: what a person saw, and the ticket of a worker (an old one unless the row is claimed). */
 export interface Scene {
@@ -108,6 +110,23 @@ function outcomeOf(action: BranchedAction, isDeleted: boolean): { outcome: Actio
     return { outcome: { id, fence, to: 'done', branch }, decision: { to: 'done', branch, text } };
   return { outcome: { id, fence, to: 'cancelled', reason, branch }, decision: { to: 'cancelled', branch, text } };
 }
+
+/** What the inline profile does with everything that is due: locked, decided and written once. */
+const decideDue = (scene: Scene): Promise<Told> =>
+  inTransaction(scene.db, async (tx) => {
+    const actions = await decideBranches(tx, await holdDue(tx, CLAIM));
+    const decisions: Decision[] = [];
+    for (const action of actions) {
+      const ruleId = action.triggerRuleId ?? scene.ruleId;
+      const { outcome, decision } = outcomeOf(action, await ruleIsDeleted(tx, ruleId));
+      if ((await finishDue(tx, [outcome], CLAIM)).size === 0) throw new Error('a row that was locked did not move');
+      const { userId, id, fence, organizationId, lineOaId } = action;
+      const row = { tenant: { organizationId, lineOaId }, userId, seen: { id, fence }, ruleId };
+      await writeLog(tx, row, decision.to === 'done' ? ['fired', 'due'] : ['cancelled', 'decided']);
+      decisions.push(decision);
+    }
+    return { moves: decisions.length, decisions };
+  });
 
 /** The same for a decision that throws. */
 const failToDecide = ({ db, ticket }: Scene): Promise<Told> =>
@@ -210,6 +229,7 @@ export const OPERATIONS = {
       return { moves: tickets.length, tickets };
     },
   },
+  'decide inline': { moves: ['due', 'overdue wait'], held: 'skips', perform: decideDue },
   'hold and finish': { moves: CLAIMED, held: 'fence', perform: decide },
   expire: { moves: ['claimed wait'], held: 'fence', perform: decide },
   release: {

@@ -9,7 +9,7 @@ import { deadlocks, FIRST_FENCE, STATES, type StateName } from './race-states.ts
 const NAMES = Object.keys(OPERATIONS) as OperationName[];
 const operation = (name: OperationName): RaceOperation => OPERATIONS[name];
 
-const OF_WHAT_IS_PENDING = ['claim', 'fact', 'rule deleted', 'look for facts'] as const;
+const OF_WHAT_IS_PENDING = ['claim', 'decide inline', 'fact', 'rule deleted', 'look for facts'] as const;
 const OF_WHAT_IS_CLAIMED = [
   ...(['hold and finish', 'expire', 'release', 'reap'] as const),
   ...(['failed decision', 'release of what nobody took'] as const),
@@ -122,10 +122,12 @@ function movesOfSecond({ first, second, state }: Race, { told, held, versions }:
   return manner(left);
 }
 
+const isDecision = (name: OperationName) => ['hold and finish', 'expire', 'decide inline'].includes(name);
+
 /** Nothing is stuck, and what came of it is what the operations that moved the row were for. */
 function checkEnd({ first, second, state }: Race, { told, last, decisions, byLosers }: Raced): void {
   const moved = [first, second].filter((_, at) => told[at]?.moves === 1);
-  const isDecidedFirst = first === 'hold and finish' || first === 'expire' ? moved.includes(first) : false;
+  const isDecidedFirst = isDecision(first) && moved.includes(first);
   expect(['done', 'failed', 'cancelled']).toContain(last.status);
   expect(byLosers, 'the ticket of a loser holds no row').toBe(0);
   expect(decisions.length, 'decided once').toBeLessThanOrEqual(1);

@@ -24,7 +24,7 @@ export interface RowModel {
 
 /** What may happen to a row; the first ones happen to every row that they fit. */
 export const HAPPENINGS = [
-  ...(['claim', 'reap', 'release of what nobody took', 'leases end'] as const),
+  ...(['claim', 'decide inline', 'reap', 'release of what nobody took', 'leases end'] as const),
   ...(['hold and finish', 'failed decision', 'put off', 'release'] as const),
   ...(['cancel', 'edit', 'fire now', 'revive'] as const),
   ...(['fact', 'look for facts', 'crash evidence', 'date moved', 'rule deleted'] as const),
@@ -84,6 +84,10 @@ const TO_ALL: Partial<Record<Happening, Change>> = {
   claim: when(
     ({ status, isDue }) => status === 'pending' && isDue,
     (row) => moved(row, { status: 'processing', attempt: row.attempt + 1, isLeaseOver: false }),
+  ),
+  'decide inline': when(
+    ({ status, isDue }) => status === 'pending' && isDue,
+    (row) => ({ ...decided(row), attempt: row.attempt + 1 }),
   ),
   reap: when((row) => isClaimed(row) && row.isLeaseOver, back),
   'release of what nobody took': when(isClaimed, back),
