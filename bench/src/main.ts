@@ -1,5 +1,4 @@
 import { parseArgs } from 'node:util';
-import { openDatabase } from '@dueline/db';
 import { readCircumstances } from './measure/machine.ts';
 import { setStage } from './product/stage.ts';
 import { recordReport } from './record.ts';
@@ -55,9 +54,7 @@ async function bench(options: Options, command: string): Promise<Report> {
   const stage = await setStage(process.env, tell);
   try {
     const standings = await scenario.run(stage, { ...options, interrupted: untilInterrupted() });
-    const { databaseUrl: url, amqpManagementUrl } = stage.services.urls;
-    const { db, close } = openDatabase({ url, applicationName: 'bench', maxConnections: 1, onError: () => undefined });
-    const circumstances = await readCircumstances(db, amqpManagementUrl).finally(close);
+    const circumstances = await readCircumstances(stage.services.urls);
     const findings = options.scale === 1 ? judge(standings, scenario.expectations) : []; // less work is another figure
     return makeReport(scenario, { command, circumstances, standings, findings });
   } finally {

@@ -30,7 +30,7 @@ export interface Scenario {
   run(stage: Stage, options: BenchOptions): Promise<Standing[]>;
 }
 
-export type Verdict = 'goal' | 'floor' | 'missed' | 'not measured';
+type Verdict = 'goal' | 'floor' | 'missed' | 'not measured';
 
 export interface Finding extends Expectation {
   readonly value: number | undefined;

@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { availableParallelism, cpus, release, totalmem } from 'node:os';
-import type { Db } from '@dueline/db';
 import { manageRabbit, ROOT } from '@dueline/demo';
+import type { ServiceUrls } from '@dueline/local-services';
+import pg from 'pg';
 
 /** Where and with what something was measured. */
 export interface Circumstances {
@@ -19,22 +20,31 @@ const POSTGRES_SETTINGS = [
   ...['checkpoint_timeout', 'autovacuum', 'jit'],
 ];
 
-export async function readCircumstances(db: Db, amqpManagementUrl: string): Promise<Circumstances> {
-  const { rows } = await db.$client.query<{ name: string; setting: string }>(
-    'select name, current_setting(name) as setting from pg_settings where name = any($1) order by name',
-    [POSTGRES_SETTINGS],
-  );
-  const version = await db.$client.query<{ version: string }>("select current_setting('server_version') as version");
-  const settings = rows.map(({ name, setting }) => `${name}=${setting}`).join(' ');
+export async function readCircumstances(urls: ServiceUrls): Promise<Circumstances> {
   return {
     commit: commitOfTree(),
     at: new Date().toISOString().slice(0, 16).replace('T', ' '),
     machine: `${availableParallelism()} × ${cpus()[0]?.model.trim() ?? 'processor'}, ${Math.round(totalmem() / 2 ** 30)} GiB, Linux ${release()}, Node ${process.versions.node}`,
     servers: {
-      PostgreSQL: `${version.rows[0]?.version}: ${settings}`,
-      RabbitMQ: `${await rabbitVersion(amqpManagementUrl)}: durable quorum queues of one member, persistent messages, publisher confirms`,
+      PostgreSQL: await describePostgres(urls.databaseUrl),
+      RabbitMQ: `${await rabbitVersion(urls.amqpManagementUrl)}: durable quorum queues of one member, persistent messages, publisher confirms`,
     },
   };
+}
+
+async function describePostgres(databaseUrl: string): Promise<string> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ version: string; settings: string }>(
+      `select current_setting('server_version') as version, string_agg(name || '=' || current_setting(name), ' ' order by name) as settings
+         from pg_settings where name = any($1)`,
+      [POSTGRES_SETTINGS],
+    );
+    return `${rows[0]?.version}: ${rows[0]?.settings}`;
+  } finally {
+    await client.end();
+  }
 }
 
 function commitOfTree(): string {

@@ -48,7 +48,7 @@ export interface RoundOptions {
 }
 
 /** A sample is dropped when others used more than this part of the machine. */
-export const MAX_FOREIGN_PERCENT = 15;
+const MAX_FOREIGN_PERCENT = 15;
 /** Rounds in all, for each that is wanted. */
 const TRIES = 2;
 
