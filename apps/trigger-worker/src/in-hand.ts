@@ -5,8 +5,8 @@ import type { DecideDeps } from './deps.ts';
 export type Take = (ids: readonly string[]) => Promise<ReadonlyMap<string, boolean>>;
 
 /**
- * One transaction whose rows are named beside it, so that the death of this process shows which they were. At most one at a time in
- * a process: the gate sees to it.
+ * One transaction whose rows are named beside it, so that the death of this process shows which they were. At most one at a time
+ * under one name, which the callers see to.
  */
 export async function decideInHand<T>(
   { db, log, claimedBy, leaseSeconds }: DecideDeps,

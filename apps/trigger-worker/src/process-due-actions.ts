@@ -1,40 +1,71 @@
 import { TransientError } from '@dueline/kernel';
-import { type Claim, claimBatch } from '@dueline/scheduled-actions';
+import { type Claim, claimBatch, createDueAccounts } from '@dueline/scheduled-actions';
 import type { DecideDeps } from './deps.ts';
 import { concludeSettled, fireTickets } from './fire-scheduled-action.ts';
 import { decideInHand } from './in-hand.ts';
-import { type Settled, settleDue } from './settle-actions.ts';
+import { settleDue } from './settle-actions.ts';
+
+/** Batches of each lane until the caller is asked whether to go on. */
+const BATCHES = 5;
+
+/** What a batch found: as many rows as it asked for, fewer, or none. */
+type Found = 'all' | 'some' | 'none';
+type Lane = () => Promise<Found>;
 
 /**
  * The inline profile (ProcessDueActions): locks what is due and decides it, in one transaction and one write, without the broker. Beside
  * it stands which rows it has in hand, because a crash leaves no trace of them. When a row spoils the batch, the batch is claimed for itself and
- * each row decided alone; so is what must be.
+ * each row decided alone; so is what must be. While there is a backlog a second lane works beside the first, so that the
+ * database is busy while this process is.
  *
- * @returns A run that says whether a claim found something: then there may be more. What a run decided is handed over
- * while the next one claims.
+ * @returns A run that says whether anything was due: then there may be more. What a batch decided is handed over while the next one is
+ * taken.
  */
 export function processDueActions(deps: DecideDeps, claim: Claim): () => Promise<boolean> {
-  let handingOver: Promise<unknown> = Promise.resolve();
+  const first = createLane(deps, claim);
+  // Its own hand, because what is in hand of either is told apart; its own list, because each goes on where it left off.
+  const second = createLane({ ...deps, claimedBy: `${deps.claimedBy}+2` }, { ...claim, accounts: createDueAccounts() });
   return async () => {
     await deps.ready();
+    const found = await first();
+    if (found !== 'all') return found === 'some';
+    await allEnded([first, second].map(untilShort));
+    return true;
+  };
+}
+
+async function untilShort(lane: Lane): Promise<void> {
+  for (let batch = 0; batch < BATCHES; batch += 1) if ((await lane()) !== 'all') return;
+}
+
+/** Throws what the first of them threw that failed, once none is at work. */
+async function allEnded(runs: readonly Promise<void>[]): Promise<void> {
+  const results = await Promise.allSettled(runs);
+  for (const result of results) if (result.status === 'rejected') throw result.reason;
+}
+
+function createLane(deps: DecideDeps, claim: Claim): Lane {
+  let handingOver: Promise<unknown> = Promise.resolve();
+  return async () => {
     try {
       const settled = await settleNext(deps, claim);
       await handingOver;
-      if (settled === undefined) return false;
+      if (settled === undefined) return 'none';
       deps.reach?.('process_due.committed');
       handingOver = concludeSettled(deps, settled);
       await fireTickets(deps, { tickets: settled.setAside, alone: true });
+      return settled.due >= claim.limit ? 'all' : 'some';
     } catch (error) {
       claim.accounts?.rolledBack();
       if (error instanceof TransientError) throw error;
       deps.log.warn({ err: error }, 'a batch of due actions failed; its rows are decided alone');
       await fireTickets(deps, { tickets: await claimBatch(deps.db, claim), alone: true });
+      return 'some';
     }
-    return true;
   };
 }
 
-const settleNext = (deps: DecideDeps, claim: Claim): Promise<Settled | undefined> =>
+const settleNext = (deps: DecideDeps, claim: Claim) =>
   deps.gate.together(() =>
     decideInHand(deps, 'action', async (tx, take) => {
       const settled = await settleDue(tx, claim, { take, meet: deps.meet });

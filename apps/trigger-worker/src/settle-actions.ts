@@ -72,16 +72,20 @@ export async function settleActions(tx: Tx, tickets: readonly TenantTicket[], se
  * The same for what is due and not claimed yet: each row is locked, decided and written once, and nobody sees it claimed. What must be
  * decided alone is claimed for later.
  *
- * @returns Undefined when nothing was due.
+ * @returns With how many rows were due; undefined when none was.
  */
-export async function settleDue(tx: Tx, claim: Claim, settling: Omit<Settling, 'alone'>): Promise<Settled | undefined> {
+export async function settleDue(
+  tx: Tx,
+  claim: Claim,
+  settling: Omit<Settling, 'alone'>,
+): Promise<(Settled & { readonly due: number }) | undefined> {
   const due = await holdDue(tx, claim);
   if (due.length === 0) return undefined;
   const others = await takeRows(due, settling);
   const { held, setAside } = setApart(due, { alone: false, others });
   const finish: Finish = (_, outcomes) => finishDue(tx, outcomes, claim);
   const settled = await settleHeld(tx, held, { ...settling, finish });
-  return { ...settled, setAside: await claimHeld(tx, setAside, claim) };
+  return { ...settled, setAside: await claimHeld(tx, setAside, claim), due: due.length };
 }
 
 type Finish = (tx: Tx, outcomes: readonly ActionOutcome[]) => Promise<ReadonlySet<string>>;
