@@ -34,18 +34,20 @@ create trigger trigger_rule_key_is_fixed before update of id, organization_id, l
   execute function refuse_change('a rule never changes its account');
 
 -- In place of foreign keys, for what is written most: a foreign key asks and locks the account and the rule once per row, this
--- asks once per statement for those that it names. No lock is needed, because neither is ever deleted or changes its key.
+-- asks once per statement for those that it names. No lock is needed, because neither is ever deleted or changes its key. Not by
+-- `exists`, which the planner may turn into reading all rules.
 create function refuse_strangers() returns trigger language plpgsql as $$
 declare
   stranger record;
 begin
   select * into stranger
     from (select distinct organization_id, line_oa_id, trigger_rule_id from after_rows) as named
-   where not exists (select from line_oa where line_oa.id = named.line_oa_id and line_oa.organization_id = named.organization_id)
-      or (trigger_rule_id is not null
-          and not exists (select from trigger_rule as rule
-                           where rule.id = named.trigger_rule_id and rule.line_oa_id = named.line_oa_id
-                             and rule.organization_id = named.organization_id))
+   where case when trigger_rule_id is null
+              then (select true from line_oa where line_oa.id = named.line_oa_id and line_oa.organization_id = named.organization_id)
+              else (select true from trigger_rule as rule -- whose account is the organization's, by a foreign key
+                     where rule.id = named.trigger_rule_id and rule.line_oa_id = named.line_oa_id
+                       and rule.organization_id = named.organization_id)
+         end is null
    limit 1;
   if found then
     raise exception '%: organization % has no account % with rule %', tg_table_name, stranger.organization_id, stranger.line_oa_id,

@@ -38,7 +38,7 @@ export async function announceDeliveries(
 ): Promise<AnnouncedDelivery[]> {
   const { rows } = await db.execute<TicketRow>(sql`
     with announced as materialized (
-      select times, clock_timestamp() - make_interval(secs => least(${MAX_ANNOUNCE_SECONDS}, ${againAfterSeconds} * power(2, times))) as before
+      select times, clock_timestamp() as published_at, make_interval(secs => least(${MAX_ANNOUNCE_SECONDS}, ${againAfterSeconds} * power(2, times))) as wait
         from generate_series(0, ${MAX_ANNOUNCE_COUNT}::int) as times
     ), due as materialized (
       select id from (
@@ -52,9 +52,9 @@ export async function announceDeliveries(
         select again.id
           from announced cross join lateral (
             select id from delivery
-             where status = 'planned' and published_at is not null and announce_count = announced.times and published_at < announced.before
-               and next_attempt_at <= app_now() and ${isAtWork}
-             order by published_at limit ${limit}
+             where status = 'planned' and published_at is not null and announce_count = announced.times
+               and delivery.published_at < announced.published_at - announced.wait and next_attempt_at <= app_now() and ${isAtWork}
+             order by delivery.published_at limit ${limit}
                for no key update skip locked) as again) as either
        limit ${limit}
     )
