@@ -101,10 +101,36 @@ const PLANTS: readonly (readonly [id: string, fault: string, sql: string])[] = [
     'nobody takes it back',
     `update delivery set status = 'sending', accepted_at = null, lease_until = ${HOUR_AGO} where kind = 'action'`,
   ],
+  [
+    'I30.scheduled_action',
+    'another organization',
+    `update scheduled_action set organization_id = 0 where status = 'cancelled'`,
+  ],
+  [
+    'I30.scheduled_action',
+    'no such rule',
+    `update scheduled_action set trigger_rule_id = 0 where status = 'cancelled'`,
+  ],
+  ['I30.delivery', 'another organization', `update delivery set organization_id = 0 where kind = 'action'`],
+  ['I30.delivery', 'no such rule', `update delivery set trigger_rule_id = 0 where kind = 'action'`],
+  [
+    'I30.beside',
+    'another account',
+    `insert into scheduled_action_edit (scheduled_action_id, organization_id, line_oa_id, operation, before, after, edited_by)
+     select id, organization_id, 0, 'edit', '{}', '{}', 'x' from scheduled_action limit 1`,
+  ],
 ];
 
 async function plant(db: Db, sql: string): Promise<void> {
-  const guarded = ['event_outbox', 'scheduled_action', 'delivery', 'trigger_rule', 'campaign', 'campaign_chunk'];
+  const guarded = [
+    'event_outbox',
+    'scheduled_action',
+    'delivery',
+    'trigger_rule',
+    'campaign',
+    'campaign_chunk',
+    'scheduled_action_edit',
+  ];
   for (const table of guarded) await db.$client.query(`alter table ${table} disable trigger user`);
   await db.$client.query(sql);
 }

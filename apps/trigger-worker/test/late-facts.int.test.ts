@@ -234,7 +234,7 @@ test.for(WAITS)(
       );
     await insert(config);
     expect(await awaited()).toEqual(sources);
-    await $client.query('delete from awaited_source; delete from trigger_rule');
+    await $client.query('delete from awaited_source; update trigger_rule set action_config = \'{"messages": []}\'');
     await insert('{}');
     await $client.query('update trigger_rule set action_config = $1', [config]);
     expect(await awaited()).toEqual(sources);

@@ -2,8 +2,7 @@
 -- STABLE, so that `execute_at <= app_now()` is an index condition.
 create function app_now() returns timestamptz language sql stable parallel safe as $$ select now() $$;
 
--- Refuses a move that the product forbids, whoever writes: a worker, a person at psql, another service.
--- The allowed moves are the trigger's arguments, each 'from>to'; a change of fence within a status is the move 's>s'.
+-- Says why a write that a guard caught is refused. Its arguments are the moves of the table, each 'from>to'.
 create function guard_row() returns trigger language plpgsql as $$
 begin
   if new.fence < old.fence then
@@ -12,13 +11,22 @@ begin
   if not ((old.status || '>' || new.status) = any (tg_argv)) then
     raise exception '% %: % -> % is not a move', tg_table_name, old.id, old.status, new.status using errcode = 'DL002';
   end if;
-  if new.fence = old.fence then
-    raise exception '% %: % -> % without a new fence', tg_table_name, old.id, old.status, new.status using errcode = 'DL003';
-  end if;
-  return new;
+  raise exception '% %: % -> % without a new fence', tg_table_name, old.id, old.status, new.status using errcode = 'DL003';
 end $$;
 
--- Refuses every UPDATE that its trigger's WHEN lets through; the argument says what was touched.
+-- Refuses moves that the product forbids, whoever writes: a worker, a person at psql, another service. `moves` are all that it allows,
+-- each 'from>to'; a change of fence within a status is the move 's>s'. The condition decides: a function that is called for each
+-- row would cost more than the write, and a BEFORE trigger locks each row once more.
+create procedure guard_moves(guarded regclass, variadic moves text[]) language plpgsql as $$
+begin
+  execute format('create trigger %I after update on %s for each row
+      when ((old.status is distinct from new.status or old.fence is distinct from new.fence)
+        and (new.fence <= old.fence or (old.status || ''>'' || new.status) <> all (%L::text[])))
+      execute function guard_row(%s)',
+    guarded::text || '_guard', guarded, moves, (select string_agg(quote_literal(move), ', ') from unnest(moves) as move));
+end $$;
+
+-- Refuses everything that its trigger's WHEN lets through; the argument says what was touched.
 create function refuse_change() returns trigger language plpgsql as $$
 begin
   raise exception '% is refused: %', tg_table_name, tg_argv[0] using errcode = 'DL004';

@@ -22,3 +22,11 @@ create table line_oa (
   -- what every tenant row refers to, so that no row can name one organization and the account of another
   constraint line_oa_tenant_key unique (organization_id, id)
 );
+-- An account stays, and stays where it is (deleted_date says that it is gone): what is written most names it without a foreign key.
+create trigger line_oa_is_kept before delete on line_oa for each row
+  execute function refuse_change('an account is deleted by its deleted_date');
+create trigger line_oa_is_not_truncated before truncate on line_oa for each statement
+  execute function refuse_change('an account is deleted by its deleted_date');
+create trigger line_oa_key_is_fixed before update of id, organization_id on line_oa for each row
+  when (old.id <> new.id or old.organization_id <> new.organization_id)
+  execute function refuse_change('an account never changes its organization');

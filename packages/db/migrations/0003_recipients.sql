@@ -2,7 +2,7 @@
 create table line_user (
   organization_id bigint not null,
   line_oa_id bigint not null,
-  user_id text not null constraint line_user_user_id_is_line check (user_id ~ '^U[0-9a-f]{32}$'),
+  user_id text collate "C" not null constraint line_user_user_id_is_line check (user_id ~ '^U[0-9a-f]{32}$'),
   display_name text,
   timezone text,
   language text,
@@ -36,7 +36,7 @@ create table attribute_change (
   event_id uuid not null,
   organization_id bigint not null,
   line_oa_id bigint not null,
-  user_id text not null,
+  user_id text collate "C" not null,
   changed jsonb not null,
   occurred_at timestamptz not null,
   primary key (event_id, occurred_at)

@@ -6,7 +6,7 @@ create table event_outbox (
   topic text not null constraint event_outbox_topic_known check (topic in ('attribute_changed')),
   organization_id bigint not null,
   line_oa_id bigint not null,
-  user_id text not null,
+  user_id text collate "C" not null,
   payload jsonb not null,
   bulk boolean not null default false,
   occurred_at timestamptz not null default app_now(),
@@ -26,9 +26,7 @@ create index idx_event_outbox_pending on event_outbox (id) where status = 'pendi
 -- readers: the re-announcement of what nobody took, and the cap on published rows
 create index idx_event_outbox_published on event_outbox (lease_until) where status = 'published';
 
-create trigger event_outbox_guard before update on event_outbox for each row
-  when (old.status is distinct from new.status or old.fence is distinct from new.fence)
-  execute function guard_row('pending>published', 'published>dead', 'pending>dead', 'dead>pending');
+call guard_moves('event_outbox', 'pending>published', 'published>dead', 'pending>dead', 'dead>pending');
 
 -- Decided events, for replay, explain and dry run.
 create table event_archive (
@@ -36,7 +34,7 @@ create table event_archive (
   topic text not null,
   organization_id bigint not null,
   line_oa_id bigint not null,
-  user_id text not null,
+  user_id text collate "C" not null,
   payload jsonb not null,
   bulk boolean not null,
   occurred_at timestamptz not null,

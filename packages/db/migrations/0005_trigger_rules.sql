@@ -25,13 +25,43 @@ create table trigger_rule (
 create index idx_trigger_rule_line_oa on trigger_rule (line_oa_id, organization_id);
 -- reader: the purge of deleted rules
 create index idx_trigger_rule_deleted_date on trigger_rule (deleted_date);
+create trigger trigger_rule_is_kept before delete on trigger_rule for each row
+  execute function refuse_change('a rule is deleted by its deleted_date');
+create trigger trigger_rule_is_not_truncated before truncate on trigger_rule for each statement
+  execute function refuse_change('a rule is deleted by its deleted_date');
+create trigger trigger_rule_key_is_fixed before update of id, organization_id, line_oa_id on trigger_rule for each row
+  when (old.id <> new.id or old.organization_id <> new.organization_id or old.line_oa_id <> new.line_oa_id)
+  execute function refuse_change('a rule never changes its account');
+
+-- In place of foreign keys, for what is written most: a foreign key asks and locks the account and the rule once per row, this
+-- asks once per statement for those that it names. No lock is needed, because neither is ever deleted or changes its key. Not by
+-- `exists`, which the planner may turn into reading all rules.
+create function refuse_strangers() returns trigger language plpgsql as $$
+declare
+  stranger record;
+begin
+  select * into stranger
+    from (select distinct organization_id, line_oa_id, trigger_rule_id from after_rows) as named
+   where case when trigger_rule_id is null
+              then (select true from line_oa where line_oa.id = named.line_oa_id and line_oa.organization_id = named.organization_id)
+              else (select true from trigger_rule as rule -- whose account is the organization's, by a foreign key
+                     where rule.id = named.trigger_rule_id and rule.line_oa_id = named.line_oa_id
+                       and rule.organization_id = named.organization_id)
+         end is null
+   limit 1;
+  if found then
+    raise exception '%: organization % has no account % with rule %', tg_table_name, stranger.organization_id, stranger.line_oa_id,
+      stranger.trigger_rule_id using errcode = 'foreign_key_violation';
+  end if;
+  return null;
+end $$;
 
 -- How often a rule fired for a user: one row, upserted in the transaction that decides, so two events cannot both pass.
 create table rule_gate (
   organization_id bigint not null,
   line_oa_id bigint not null,
   trigger_rule_id bigint not null,
-  user_id text not null,
+  user_id text collate "C" not null,
   last_fired_at timestamptz not null,
   fired_count integer not null default 1,
   primary key (trigger_rule_id, user_id),
@@ -49,7 +79,7 @@ create table trigger_log (
   trigger_rule_id bigint,
   rule_version integer,
   audience_id bigint,
-  user_id text not null,
+  user_id text collate "C" not null,
   trigger_on text not null,
   action_type text,
   action_config jsonb,

@@ -20,9 +20,8 @@ create table scheduled_trigger_execution (
     references trigger_rule (organization_id, line_oa_id, id),
   constraint uq_scheduled_trigger_execution unique (trigger_rule_id, scheduled_at)
 );
-create trigger scheduled_trigger_execution_guard before update on scheduled_trigger_execution for each row
-  when (old.status is distinct from new.status or old.fence is distinct from new.fence)
-  execute function guard_row('processing>processing', 'processing>completed', 'processing>failed', 'processing>cancelled', 'processing>skipped');
+call guard_moves('scheduled_trigger_execution',
+                 'processing>processing', 'processing>completed', 'processing>failed', 'processing>cancelled', 'processing>skipped');
 
 -- A campaign and when it starts.
 create table campaign (
@@ -49,9 +48,8 @@ create table campaign (
 );
 -- reader: the claim of campaigns whose minute has come
 create index idx_campaign_scheduled on campaign (start_date, id) where status = 'scheduled' and deleted_date is null;
-create trigger campaign_guard before update on campaign for each row
-  when (old.status is distinct from new.status or old.fence is distinct from new.fence)
-  execute function guard_row('draft>scheduled', 'draft>sending', 'draft>cancel', 'scheduled>draft', 'scheduled>scheduled', 'scheduled>sending',
-                             'scheduled>cancel', 'scheduled>failed', 'sending>sending', 'sending>scheduled', 'sending>paused', 'sending>cancel',
-                             'sending>sent', 'sending>needs_attention', 'paused>scheduled', 'paused>cancel', 'needs_attention>scheduled',
-                             'needs_attention>cancel', 'needs_attention>sent');
+call guard_moves('campaign',
+                 'draft>scheduled', 'draft>sending', 'draft>cancel', 'scheduled>draft', 'scheduled>scheduled', 'scheduled>sending',
+                 'scheduled>cancel', 'scheduled>failed', 'sending>sending', 'sending>scheduled', 'sending>paused', 'sending>cancel',
+                 'sending>sent', 'sending>needs_attention', 'paused>scheduled', 'paused>cancel', 'needs_attention>scheduled',
+                 'needs_attention>cancel', 'needs_attention>sent');

@@ -69,17 +69,15 @@ alter table scheduled_action
   -- how execute_at came about, so that it can be computed anew
   add column delay_spec jsonb,
   -- what execute_at hangs on, when that may move: attribute:<name> or booking:<id>
-  add column anchor_ref text,
+  add column anchor_ref text collate "C",
   -- the window of a wait is [anchor_at, expires_at)
   add column anchor_at timestamptz,
   -- which way a wait went, null until that is decided; set once per gen
   add column branch text constraint scheduled_action_branch_is_a_word check (branch ~ '^[a-z][a-z0-9_]{0,31}$'),
   add column max_lateness_seconds integer constraint scheduled_action_max_lateness_is_positive check (max_lateness_seconds >= 0),
   -- re-entry: at most one open row of this key
-  add column open_key text,
-  add constraint scheduled_action_wait_has_window check ((expires_at is null) = (anchor_at is null)),
-  -- id first: led by the tenant, it would lure the planner into reading all rows of a tenant for a few ids
-  add constraint scheduled_action_tenant_key unique (id, organization_id, line_oa_id);
+  add column open_key text collate "C",
+  add constraint scheduled_action_wait_has_window check ((expires_at is null) = (anchor_at is null));
 create unique index scheduled_action_open_key on scheduled_action (line_oa_id, open_key)
   where status in ('pending', 'processing') and open_key is not null;
 drop index idx_scheduled_action_pending;
@@ -94,10 +92,10 @@ create index idx_scheduled_action_anchor on scheduled_action (line_oa_id, user_i
 -- reader: the sweep that looks for facts older than the row that waits for them
 create index idx_scheduled_action_waiting on scheduled_action (anchor_at) where status = 'pending' and anchor_at is not null and branch is null;
 
-create trigger scheduled_action_branch_needs_fence before update on scheduled_action for each row
+create trigger scheduled_action_branch_needs_fence after update on scheduled_action for each row
   when (old.branch is distinct from new.branch and old.fence = new.fence)
   execute function refuse_change('a new branch needs a new fence');
-create trigger scheduled_action_branch_is_set_once before update on scheduled_action for each row
+create trigger scheduled_action_branch_is_set_once after update on scheduled_action for each row
   when (old.branch is not null and old.branch is distinct from new.branch and old.gen = new.gen)
   execute function refuse_change('a branch is set once; only a new gen waits again');
 
@@ -125,23 +123,45 @@ create function spread(user_id text, row_id bigint, minutes integer, gathered in
          * (((hashtextextended(user_id || ':' || row_id, 0) % 1000 + 1000) % 1000) / 1000.0)::double precision
 $$;
 
+-- What is written beside an action names the tenant of the action. Not by a foreign key: the unique key that it wants would be
+-- one more index to write at each move of an action.
+create function refuse_other_tenants_action() returns trigger language plpgsql as $$
+declare
+  stranger record;
+begin
+  select * into stranger from after_rows as beside
+   where not exists (select from scheduled_action as action
+                      where action.id = beside.scheduled_action_id and action.line_oa_id = beside.line_oa_id
+                        and action.organization_id = beside.organization_id)
+   limit 1;
+  if found then
+    raise exception '%: account % of organization % has no action %', tg_table_name, stranger.line_oa_id, stranger.organization_id,
+      stranger.scheduled_action_id using errcode = 'foreign_key_violation';
+  end if;
+  return null;
+end $$;
+
 -- What may end a wait early: any one of these facts about the person, and the branch that it leads to.
 create table action_wait (
   scheduled_action_id bigint not null,
   n smallint not null,
   organization_id bigint not null,
   line_oa_id bigint not null,
-  user_id text not null,
-  source text not null constraint action_wait_source_known check (source in ('link', 'form', 'booking', 'attribute', 'friend', 'message')),
+  user_id text collate "C" not null,
+  source text collate "C" not null constraint action_wait_source_known check (source in ('link', 'form', 'booking', 'attribute', 'friend', 'message')),
   -- which link, form, booking or attribute; null: any of this kind
-  ref_id text,
+  ref_id text collate "C",
   branch text not null constraint action_wait_branch_is_a_word check (branch ~ '^[a-z][a-z0-9_]{0,31}$'),
   primary key (scheduled_action_id, n),
-  constraint action_wait_action_fkey foreign key (organization_id, line_oa_id, scheduled_action_id)
-    references scheduled_action (organization_id, line_oa_id, id) on delete cascade
+  constraint action_wait_action_fkey foreign key (scheduled_action_id) references scheduled_action (id) on delete cascade
 );
 -- reader: a fact looks for who waits for it
 create index idx_action_wait_user on action_wait (line_oa_id, user_id, source, ref_id);
+create trigger action_wait_has_action after insert on action_wait
+  referencing new table as after_rows for each statement execute function refuse_other_tenants_action();
+create trigger action_wait_action_is_fixed before update of scheduled_action_id, organization_id, line_oa_id on action_wait for each row
+  when (old.scheduled_action_id <> new.scheduled_action_id or old.organization_id <> new.organization_id or old.line_oa_id <> new.line_oa_id)
+  execute function refuse_change('a wait never changes its action');
 
 -- What people did to waiting work, and why.
 create table scheduled_action_edit (
@@ -156,11 +176,12 @@ create table scheduled_action_edit (
   edited_by text not null,
   reason text,
   created_at timestamptz not null default app_now(),
-  constraint scheduled_action_edit_action_fkey foreign key (organization_id, line_oa_id, scheduled_action_id)
-    references scheduled_action (organization_id, line_oa_id, id) on delete cascade
+  constraint scheduled_action_edit_action_fkey foreign key (scheduled_action_id) references scheduled_action (id) on delete cascade
 );
 -- reader: the history of one action, oldest first
 create index idx_scheduled_action_edit_action on scheduled_action_edit (scheduled_action_id, id);
+create trigger scheduled_action_edit_has_action after insert on scheduled_action_edit
+  referencing new table as after_rows for each statement execute function refuse_other_tenants_action();
 create trigger scheduled_action_edit_is_history before update on scheduled_action_edit for each row
   execute function refuse_change('an audit trail is only written to');
 
@@ -201,8 +222,8 @@ create table action_operation_step (
 -- The rows that a process is deciding, where its death would not show otherwise: committed beside the transaction that decides
 -- them, which deletes the row again. What is left of a process that died says what it died with. One row per process.
 create table batch_in_hand (
-  claimed_by text primary key,
-  kind text not null constraint batch_in_hand_kind_known check (kind in ('action', 'event')),
+  claimed_by text collate "C" primary key,
+  kind text collate "C" not null constraint batch_in_hand_kind_known check (kind in ('action', 'event')),
   ids bigint[] not null,
   lease_until timestamptz not null
 );
@@ -257,10 +278,10 @@ create table attention_item (
   id bigint generated always as identity primary key,
   organization_id bigint not null,
   line_oa_id bigint not null,
-  kind text not null constraint attention_item_kind_known check (kind in ('action_failed', 'event_dead', 'delivery_unknown')),
+  kind text collate "C" not null constraint attention_item_kind_known check (kind in ('action_failed', 'event_dead', 'delivery_unknown')),
   -- the id of the row it speaks of, in the table that its kind names
-  ref_id text not null,
-  user_id text,
+  ref_id text collate "C" not null,
+  user_id text collate "C",
   reason_code text not null,
   detail jsonb,
   status text not null default 'open' constraint attention_item_status_known check (status in ('open', 'resolved', 'dismissed')),

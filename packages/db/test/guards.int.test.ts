@@ -102,7 +102,10 @@ test.for(TABLES)(
           ...beside(from),
         });
         for (const fence of [4, 5, 6]) {
-          const cells = Object.entries({ ...beside(to), ...(table === 'scheduled_action' ? { gen: 2 } : {}) });
+          const cells = Object.entries({
+            ...beside(to),
+            ...(table === 'scheduled_action' ? { gen: 2, attempt: 1 } : {}),
+          });
           const found = await db.$client
             .query(
               `update ${table} set status = $1, fence = $2 ${cells.map(([name], at) => `, ${name} = $${at + 4}`).join('')} where id = $3`,
@@ -138,12 +141,25 @@ test.for([
   ['body', "body = 'other'"],
   ['its hash', "body_sha256 = 'other'"],
   ['recipient', `user_id = '${lineUserId(2)}'`],
-  ['endpoint', "endpoint = 'broadcast'"],
+  ['account', 'line_oa_id = line_oa_id + 1'],
+  ['rule', 'trigger_rule_id = 1'],
   ['retry key', 'retry_key = gen_random_uuid()'],
   ['body under a new epoch', "body = 'other', epoch = epoch + 1"],
 ] as const)('a delivery keeps its %s', async ([, change]) => {
   const { id } = await insertDelivery();
   const changed = shared.db.$client.query(`update delivery set ${change}, fence = fence + 1 where id = $1`, [id]);
+  await expect(changed).rejects.toMatchObject({ code: 'DL004' });
+});
+
+test('a delivery of a campaign keeps its endpoint', async () => {
+  const { id: campaignId } = await insertRow(shared.db, 'campaign', {
+    ...{ ...tenantColumns(), name: 'campaign', cast_type: 'broadcast' },
+  });
+  const { id } = await insertRow(shared.db, 'delivery', {
+    ...{ ...tenantColumns(), ...TABLES[1]?.insert(), kind: 'campaign', endpoint: 'multicast' },
+    ...{ campaign_id: campaignId, chunk_no: 0 },
+  });
+  const changed = shared.db.$client.query("update delivery set endpoint = 'broadcast' where id = $1", [id]);
   await expect(changed).rejects.toMatchObject({ code: 'DL004' });
 });
 
@@ -158,6 +174,9 @@ test('a delivery takes a new retry key only with a new epoch', async () => {
 
 test.for([
   ['a new execute_at without a new fence', "execute_at = execute_at + interval '1 s'", {}],
+  ['to be of another account', 'line_oa_id = line_oa_id + 1', {}],
+  ['to be of another rule', 'trigger_rule_id = 1', {}],
+  ['to be done without a claim and without a try', "status = 'done', executed_at = now(), fence = fence + 1", {}],
   ['a branch without a new fence', "branch = 'clicked'", {}],
   ['a second branch', "branch = 'expired', fence = fence + 1", { branch: 'clicked' }],
   ['to forget its branch', 'branch = null, fence = fence + 1', { branch: 'clicked' }],
@@ -185,4 +204,15 @@ test('a scheduled action that waits again under a new gen forgets its branch', a
     [id],
   );
   expect(rowCount).toBe(1);
+});
+
+test.for([
+  ['an account', 'delete from line_oa'],
+  ['all accounts', 'truncate line_oa cascade'],
+  ['a rule', 'delete from trigger_rule'],
+  ['all rules', 'truncate trigger_rule cascade'],
+  ['the key of an account', 'update line_oa set organization_id = organization_id + 1'],
+  ['the account of a rule', 'update trigger_rule set line_oa_id = line_oa_id + 1'],
+] as const)('nothing takes %s away from what names it without a foreign key', async ([, statement]) => {
+  await expect(shared.db.$client.query(statement)).rejects.toMatchObject({ code: 'DL004' });
 });

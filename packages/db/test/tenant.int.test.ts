@@ -18,6 +18,8 @@ let other: Tenant;
 
 /** Written by workers only, or without a foreign key on purpose: they are many, and triggers and workers name the tenant of the row they follow. */
 const WITHOUT_TENANT_KEY = ['attribute_change', 'delivery_attempt', 'event_archive', 'event_outbox', 'trigger_log'];
+/** Checked once per statement instead. */
+const BY_STATEMENT = ['action_wait', 'delivery', 'scheduled_action', 'scheduled_action_edit'];
 const READ_ONLY = ['audit_log', 'awaited_source', 'campaign_chunk', 'delivery_attempt', 'scheduled_action_edit'];
 
 const tenantTables = () =>
@@ -26,6 +28,17 @@ const tenantTables = () =>
     `select relname from pg_class join pg_attribute on attrelid = pg_class.oid and attname = 'line_oa_id'
       where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition order by relname`,
   ).then((names) => names.map(String));
+
+const copiedColumns = async (table: string) =>
+  (
+    await columnOf(
+      shared.db,
+      `select attname from pg_attribute where attrelid = $1::regclass and attnum > 0 and attidentity = '' and attname not in ('organization_id', 'line_oa_id')`,
+      [table],
+    )
+  ).map(String);
+/** What a copy of a row must have of its own. */
+const ANOTHER: Record<string, string> = { dedup_key: 'gen_random_uuid()', logical_id: 'gen_random_uuid()', n: 'n + 1' };
 
 beforeAll(async () => {
   shared = await testDb();
@@ -75,12 +88,7 @@ test("a tenant cannot update or delete another's row of any table", async () => 
 
 test("a tenant cannot insert another's row into any table, nor give its own away", async () => {
   for (const table of await tenantTables()) {
-    const columns = await columnOf(
-      shared.db,
-      `select attname from pg_attribute where attrelid = $1::regclass and attnum > 0 and attidentity = '' and attname not in ('organization_id', 'line_oa_id')`,
-      [table],
-    );
-    const copied = columns.map((name) => `"${name}"`).join(', ');
+    const copied = (await copiedColumns(table)).map((name) => `"${name}"`).join(', ');
     const insert = `insert into ${table} (organization_id, line_oa_id, ${copied})
       select ${other.organizationId}, ${other.lineOaId}, ${copied} from ${table}`;
     await expect(
@@ -144,9 +152,28 @@ test('no row can name one organization and the account of another', async () => 
   const mixed = { organizationId: mine.organizationId, lineOaId: (await insertTenant(shared.db)).lineOaId };
   const guarded = await columnOf(
     shared.db,
-    `select distinct conrelid::regclass::text from pg_constraint where contype = 'f' and array_length(conkey, 1) >= 2`,
+    `select conrelid::regclass::text from pg_constraint where contype = 'f' and array_length(conkey, 1) >= 2 and conkey @> array[
+              (select attnum from pg_attribute where attrelid = conrelid and attname = 'organization_id'),
+              (select attnum from pg_attribute where attrelid = conrelid and attname = 'line_oa_id')]
+      union
+     select tgrelid::regclass::text from pg_trigger
+      where tgfoid in ('refuse_strangers'::regproc, 'refuse_other_tenants_action'::regproc) and tgtype & 5 = 4`,
   );
   expect((await tenantTables()).filter((table) => !guarded.includes(table))).toEqual(WITHOUT_TENANT_KEY);
+  for (const table of BY_STATEMENT) {
+    for (const { organizationId, lineOaId } of [
+      mixed,
+      { ...mixed, organizationId: '0' },
+      { ...mixed, lineOaId: '0' },
+    ]) {
+      const names = await copiedColumns(table);
+      const insert = `insert into ${table} (organization_id, line_oa_id, ${names.map((name) => `"${name}"`).join(', ')})
+        select ${organizationId}, ${lineOaId}, ${names.map((name) => ANOTHER[name] ?? `"${name}"`).join(', ')}
+          from ${table} where line_oa_id = ${mine.lineOaId}`;
+      const inserted = shared.db.$client.query(insert);
+      await expect(inserted, `${table} ${organizationId} ${lineOaId}`).rejects.toMatchObject({ code: '23503' });
+    }
+  }
   await expect(insertUsers(shared.db, mixed, 1)).rejects.toMatchObject({ code: '23503' });
   await expect(
     insertRow(shared.db, 'campaign', { ...columnsOf(mixed), name: 'x', cast_type: 'broadcast' }),

@@ -19,29 +19,47 @@ const parseTicket = (row: TicketRow): AnnouncedDelivery => ({
 
 /** Longest wait between two announcements of a row that nobody took, in seconds. */
 const MAX_ANNOUNCE_SECONDS = 600;
+/** Announcements are counted up to here; the wait has long reached its maximum. */
+const MAX_ANNOUNCE_COUNT = 20;
+
+const isAtWork = sql`
+  not exists (select from line_oa join organization on organization.id = line_oa.organization_id
+               where line_oa.id = delivery.line_oa_id and (line_oa.stopped_at is not null or organization.stopped_at is not null))`;
 
 /**
  * Tickets for rows that are due and unannounced, or announced `againAfterSeconds` · 2^announcements ago (at most 10 minutes)
  * and still planned. The fence does not move: a ticket that waits in a queue stays good. Nothing of a stopped account is announced.
+ * How often a row was announced says how long its wait is, so each count is a range of the index: what was announced and waits is
+ * not read.
  */
 export async function announceDeliveries(
   db: Db,
   { limit, againAfterSeconds }: { limit: number; againAfterSeconds: number },
 ): Promise<AnnouncedDelivery[]> {
   const { rows } = await db.execute<TicketRow>(sql`
-    with due as materialized (
-      select id from delivery
-       where status = 'planned' and next_attempt_at <= app_now()
-         and not exists (select from line_oa join organization on organization.id = line_oa.organization_id
-                          where line_oa.id = delivery.line_oa_id and (line_oa.stopped_at is not null or organization.stopped_at is not null))
-         and (published_at is null
-              or published_at < clock_timestamp()
-                 - make_interval(secs => least(${MAX_ANNOUNCE_SECONDS}, ${againAfterSeconds} * power(2, least(announce_count, 20)))))
-       order by next_attempt_at, id limit ${limit}
-         for no key update skip locked
+    with announced as materialized (
+      select times, clock_timestamp() as published_at, make_interval(secs => least(${MAX_ANNOUNCE_SECONDS}, ${againAfterSeconds} * power(2, times))) as wait
+        from generate_series(0, ${MAX_ANNOUNCE_COUNT}::int) as times
+    ), due as materialized (
+      select id from (
+        select unannounced.id
+          from (
+            select id from delivery
+             where status = 'planned' and published_at is null and next_attempt_at <= app_now() and ${isAtWork}
+             order by next_attempt_at, id limit ${limit}
+               for no key update skip locked) as unannounced
+         union all
+        select again.id
+          from announced cross join lateral (
+            select id from delivery
+             where status = 'planned' and published_at is not null and announce_count = announced.times
+               and delivery.published_at < announced.published_at - announced.wait and next_attempt_at <= app_now() and ${isAtWork}
+             order by delivery.published_at limit ${limit}
+               for no key update skip locked) as again) as either
+       limit ${limit}
     )
     update delivery
-       set published_at = clock_timestamp(), announce_count = least(delivery.announce_count + 1, 100)
+       set published_at = clock_timestamp(), announce_count = least(delivery.announce_count + 1, ${MAX_ANNOUNCE_COUNT}::int)
      where delivery.id = any(array(select id from due))
     returning delivery.id, delivery.fence, delivery.organization_id, delivery.line_oa_id, delivery.kind = 'campaign' as is_chunk`);
   return rows.map(parseTicket);
@@ -97,6 +115,10 @@ export async function closeOverdueDeliveries(db: Db): Promise<number> {
          select exists (select from delivery_attempt
                          where delivery_id = delivery.id and retry_key = delivery.retry_key and ${isInDoubt}) as ambiguous) as doubt
        where status = 'planned' and next_attempt_at <= app_now()
+         and id = any(array(
+           select id from delivery where status = 'planned' and deliver_until <= app_now()
+            union
+           select id from delivery where status = 'planned' and first_attempt_at <= app_now() - make_interval(hours => ${RETRY_KEY_HOURS})))
          and (first_attempt_at <= app_now() - make_interval(hours => ${RETRY_KEY_HOURS})
               or (deliver_until <= app_now() and not doubt.ambiguous))
        order by id limit 500

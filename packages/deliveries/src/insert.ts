@@ -54,7 +54,7 @@ export async function insertDeliveries(tx: Tx, rows: readonly DeliveryRow[]): Pr
         ${col((row) => row.deliverUntil, 'timestamptz')})
         as send (organization_id, line_oa_id, kind, logical_id, epoch, endpoint, ordinal, user_id, trigger_rule_id, scheduled_action_id,
                  event_id, root_id, campaign_id, chunk_no, retry_key, body, body_sha256, traceparent, deliver_until)
-     order by kind, logical_id, epoch, ordinal
+     order by logical_id collate "C", kind, epoch, ordinal
         on conflict do nothing
     returning id, fence, organization_id, line_oa_id, logical_id`);
   return created.rows.map((row) => ({

@@ -93,4 +93,15 @@ export const DELIVERY_INVARIANTS: readonly Invariant[] = [
       select format('delivery %s: of %s, lease over since %s', id, claimed_by, lease_until) as what from delivery
        where status = 'sending' and lease_until < clock_timestamp() - make_interval(secs => ${leaseOverSeconds})`,
   },
+  {
+    id: 'I30.delivery',
+    says: 'a send names an account of its organization, and a rule of that account',
+    offending: () => sql`
+      select format('delivery %s: of organization %s, account %s, rule %s', delivery.id, delivery.organization_id, delivery.line_oa_id,
+                    delivery.trigger_rule_id) as what
+        from delivery
+        left join line_oa on line_oa.id = delivery.line_oa_id and line_oa.organization_id = delivery.organization_id
+        left join trigger_rule as rule on rule.id = delivery.trigger_rule_id and rule.line_oa_id = line_oa.id
+       where line_oa.id is null or (delivery.trigger_rule_id is not null and rule.id is null)`,
+  },
 ];

@@ -55,4 +55,27 @@ export const SCHEDULED_ACTION_INVARIANTS: readonly Invariant[] = [
       select format('scheduled_action %s: cancelled in its history, and %s', action.id, status)
         from cancelled join scheduled_action as action using (id) where gen = 0 and status <> 'cancelled'`,
   },
+  {
+    id: 'I30.scheduled_action',
+    says: 'an action names an account of its organization, and a rule of that account',
+    offending: () => sql`
+      select format('scheduled_action %s: of organization %s, account %s, rule %s', action.id, action.organization_id, action.line_oa_id,
+                    action.trigger_rule_id) as what
+        from scheduled_action as action
+        left join line_oa on line_oa.id = action.line_oa_id and line_oa.organization_id = action.organization_id
+        left join trigger_rule as rule on rule.id = action.trigger_rule_id and rule.line_oa_id = line_oa.id
+       where line_oa.id is null or (action.trigger_rule_id is not null and rule.id is null)`,
+  },
+  {
+    id: 'I30.beside',
+    says: 'what an action waits for and what people did to it name its account',
+    offending: () => sql`
+      select format('%s of scheduled_action %s: of organization %s, account %s', said_in, scheduled_action_id, beside.organization_id,
+                    beside.line_oa_id) as what
+        from (select 'action_wait' as said_in, scheduled_action_id, organization_id, line_oa_id from action_wait
+               union all
+              select 'scheduled_action_edit', scheduled_action_id, organization_id, line_oa_id from scheduled_action_edit) as beside
+        join scheduled_action as action on action.id = scheduled_action_id
+       where (action.organization_id, action.line_oa_id) <> (beside.organization_id, beside.line_oa_id)`,
+  },
 ];

@@ -5,8 +5,9 @@ import { id, instant, tenantColumns } from './columns.ts';
 /**
  * The ledger of what LINE is asked to do: one row per request and retry key. Written by deliveries; moves are guarded, content
  * is immutable.
- * idx_delivery_planned: the announcing sweep. idx_delivery_sending: the reaper. idx_delivery_campaign: the close of a campaign,
- * its reaper, and the announcement of what is left of it.
+ * idx_delivery_unannounced, idx_delivery_announced: the announcing sweep. idx_delivery_planned, idx_delivery_attempted: the sweep of
+ * what is too late. idx_delivery_sending: the reaper. idx_delivery_campaign: the close of a campaign, its reaper, and the
+ * announcement of what is left of it.
  */
 export const delivery = pgTable(
   'delivery',
@@ -49,16 +50,24 @@ export const delivery = pgTable(
     updatedDate: instant('updated_date').notNull().default(sql`clock_timestamp()`),
   },
   (table) => [
-    unique('delivery_retry_key_key').on(table.retryKey),
     unique('delivery_logical_key').on(
-      table.kind,
       table.logicalId,
+      table.kind,
       table.epoch,
-      table.endpoint,
       table.ordinal,
+      table.endpoint,
       table.splitPath,
     ),
-    index('idx_delivery_planned').on(table.nextAttemptAt, table.id).where(sql`status = 'planned'`),
+    index('idx_delivery_unannounced')
+      .on(table.nextAttemptAt, table.id)
+      .where(sql`status = 'planned' and published_at is null`),
+    index('idx_delivery_announced')
+      .on(table.announceCount, table.publishedAt)
+      .where(sql`status = 'planned' and published_at is not null`),
+    index('idx_delivery_planned').on(table.deliverUntil).where(sql`status = 'planned'`),
+    index('idx_delivery_attempted')
+      .on(table.firstAttemptAt)
+      .where(sql`status = 'planned' and first_attempt_at is not null`),
     index('idx_delivery_sending').on(table.id).where(sql`status = 'sending'`),
     index('idx_delivery_campaign').on(table.campaignId, table.status).where(sql`campaign_id is not null`),
   ],

@@ -67,7 +67,6 @@ export const scheduledAction = pgTable(
   },
   (table) => [
     unique('scheduled_action_dedup_key').on(table.lineOaId, table.dedupKey),
-    unique('scheduled_action_tenant_key').on(table.id, table.organizationId, table.lineOaId),
     uniqueIndex('scheduled_action_open_key')
       .on(table.lineOaId, table.openKey)
       .where(sql`status in ('pending', 'processing') and open_key is not null`),
