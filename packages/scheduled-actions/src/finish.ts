@@ -23,6 +23,9 @@ export type Until = { readonly at: string } | 'lateness' | 'claimable';
  * processing -> what each outcome says, for rows whose fence still fits. `pending` counts a retry and moves the row to
  * `retryInMs` from now; `deferred` is pending too, at a later time, and gives the try back.
  * Returns the ids that moved: what follows from a decision may be written for these only.
+ *
+ * The status is compared as an expression, so that each row is found by its id: by the index of rows in processing, which statistics
+ * hold to be empty, the planner would read all of them for each batch.
  */
 export async function finishActions(tx: Tx, outcomes: readonly ActionOutcome[]): Promise<ReadonlySet<string>> {
   if (outcomes.length === 0) return new Set();
@@ -56,7 +59,7 @@ export async function finishActions(tx: Tx, outcomes: readonly ActionOutcome[]):
         ${col((outcome) => (outcome.to === 'deferred' && typeof outcome.until === 'string' ? outcome.until : null), 'text')},
         ${col((outcome) => (outcome.to === 'deferred' && typeof outcome.until === 'object' ? outcome.until.at : null), 'timestamptz')})
         as outcome (id, fence, result, reason, error, retry_ms, branch, until, until_at)
-     where action.id = outcome.id and action.fence = outcome.fence and action.status = 'processing'
+     where action.id = outcome.id and action.fence = outcome.fence and action.status || '' = 'processing'
     returning action.id`);
   return new Set(rows.map((row) => row.id));
 }
