@@ -26,7 +26,7 @@ export const configSchema = workerConfig.extend({
     .int()
     .min(1)
     .max(100)
-    .default(12)
+    .default(8)
     .describe(
       'Messages of a scheduled_action_fire queue in hand at once; also the prefetch. Two transactions decide them, up to 500 actions each.',
     ),
