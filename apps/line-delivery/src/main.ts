@@ -8,12 +8,11 @@ import {
 } from '@dueline/contracts';
 import { reapEarlierBoots, type Settlement, settleDeliveries } from '@dueline/deliveries';
 import { createLineClient } from '@dueline/line-client';
-import { configOrExit, every } from '@dueline/runtime';
+import { configOrExit, every, gather } from '@dueline/runtime';
 import { runWorker, tellWhenWritten, type Worker } from '@dueline/worker-app';
 import { afterChunk } from './after-chunk.ts';
 import { loadConfig } from './config.ts';
 import { executeActions } from './execute-action.ts';
-import { gather } from './gather.ts';
 import { createInHand } from './in-hand.ts';
 import { startCampaigns } from './start-campaign.ts';
 import { cached } from './token-cache.ts';
@@ -44,10 +43,13 @@ await runWorker('line-delivery', config, async (worker) => {
   onStop('sends in hand', () => inHand.drain());
 
   takeBackEarlierBoots(worker);
-  const settle = gather(async (settlements: readonly Settlement[]) => {
-    const moved = await settleDeliveries(db, settlements);
-    return settlements.map(({ started }) => moved.has(started.id));
-  }, SETTLE_BATCH);
+  const settle = gather(
+    async (settlements: readonly Settlement[]) => {
+      const moved = await settleDeliveries(db, settlements);
+      return settlements.map(({ started }) => moved.has(started.id));
+    },
+    { maxSize: SETTLE_BATCH },
+  );
 
   const chunkSettled = afterChunk({ db, log, staleSeconds: config.CAMPAIGN_STALE_SECONDS, reach });
   const execute = executeActions({

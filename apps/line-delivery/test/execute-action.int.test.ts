@@ -5,9 +5,9 @@ import { testDb } from '@dueline/db/testing';
 import { createDeliveries, reapEarlierBoots, settleDeliveries } from '@dueline/deliveries';
 import { createLineClient } from '@dueline/line-client';
 import { createSimulator, nthUserId } from '@dueline/line-simulator';
+import { gather } from '@dueline/runtime';
 import { expect, onTestFinished, test } from 'vitest';
 import { type ExecuteDeps, executeActions } from '../src/execute-action.ts';
-import { gather } from '../src/gather.ts';
 import { createInHand } from '../src/in-hand.ts';
 
 const CHANNEL = { channelId: '5550001', channelAccessToken: 'a-token' };
@@ -33,10 +33,13 @@ async function stage(db: Db, parts: Partial<ExecuteDeps> = {}) {
     log,
     start: { claimedBy: 'line-delivery/test:1', leaseSeconds: 5, settleSeconds: 0 },
     channelAccessToken: async () => CHANNEL.channelAccessToken,
-    settle: gather(async (settlements) => {
-      const moved = await settleDeliveries(db, settlements);
-      return settlements.map(({ started }) => moved.has(started.id));
-    }, 50),
+    settle: gather(
+      async (settlements) => {
+        const moved = await settleDeliveries(db, settlements);
+        return settlements.map(({ started }) => moved.has(started.id));
+      },
+      { maxSize: 50 },
+    ),
     onSettled: () => undefined,
     ...parts,
   };

@@ -3,15 +3,6 @@ import { batchSize } from '@dueline/scheduled-actions';
 import { claimLeaseSeconds, directDatabaseUrl, listenForDue, waitGrace, workerConfig } from '@dueline/worker-app';
 import { z } from 'zod';
 
-const concurrency = (what: string) =>
-  z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(100)
-    .default(4)
-    .describe(`Messages of ${what} handled at once; also the prefetch.`);
-
 export const configSchema = workerConfig.extend({
   DATABASE_URL_DIRECT: directDatabaseUrl,
   LISTEN_FOR_DUE: listenForDue,
@@ -23,8 +14,22 @@ export const configSchema = workerConfig.extend({
     .max(200)
     .default(10)
     .describe('Connections of this process.'),
-  EVENT_CONCURRENCY: concurrency('an event queue'),
-  FIRE_CONCURRENCY: concurrency('scheduled_action_fire'),
+  EVENT_CONCURRENCY: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(100)
+    .default(4)
+    .describe('Messages of an event queue handled at once; also the prefetch.'),
+  FIRE_CONCURRENCY: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(100)
+    .default(8)
+    .describe(
+      'Messages of a scheduled_action_fire queue in hand at once; also the prefetch. Two transactions decide them, up to 500 actions each.',
+    ),
   INLINE_PROFILE: z
     .stringbool()
     .default(true)

@@ -3,7 +3,7 @@ import type { TenantTicket, Tickets } from '@dueline/contracts';
 import { inTransaction, type Tx } from '@dueline/db';
 import { PermanentError } from '@dueline/kernel';
 import { discarded, type Handler } from '@dueline/mq';
-import { safeErrorText } from '@dueline/runtime';
+import { gather, safeErrorText } from '@dueline/runtime';
 import {
   failedDecision,
   finishActions,
@@ -17,44 +17,75 @@ import { decideInHand } from './in-hand.ts';
 import { entryBase, failedItem, type Settled, settleActions } from './settle-actions.ts';
 import { decideOrSplit } from './split.ts';
 
+/** Tickets that one transaction decides at most, and transactions at once: while one waits for the database, another works here. */
+const TICKETS_AT_ONCE = 500;
+const TRANSACTIONS_AT_ONCE = 2;
+
 /**
- * Consumer of scheduled_action_fire: decides each due action and hands what follows to line-delivery. A repeated or stale
- * ticket holds no row and is dropped. Acked after the commit, so a kill repeats the whole message, whose rows are then decided one
- * by one.
+ * Consumer of scheduled_action_fire: decides each due action and hands what follows to line-delivery. Messages that are here at the
+ * same time are decided together. A repeated or stale ticket holds no row and is dropped. Acked after the commit, so a kill repeats
+ * what was in hand, and the rows of a message that comes back are decided one by one.
  */
-export const fireScheduledActions =
-  (deps: DecideDeps): Handler<Tickets> =>
-  async ({ tenant, data, deliveryCount }) => {
+export function fireScheduledActions(deps: DecideDeps): Handler<Tickets> {
+  const fireTogether = gather(
+    async (messages: readonly (readonly TenantTicket[])[]) => {
+      const fired = await decideTickets(deps, { tickets: messages.flat(), alone: false });
+      return messages.map(() => fired); // one result for all, so that the next ones are decided while it is concluded
+    },
+    { maxSize: TICKETS_AT_ONCE, sizeOf: (tickets) => tickets.length, atOnce: TRANSACTIONS_AT_ONCE },
+  );
+  return async ({ tenant, data, deliveryCount }) => {
     await deps.ready();
-    const ids = data.tickets.map(({ id }) => id);
-    if (deliveryCount > 0) await deps.gate.alone(() => suspectActions(deps.db, ids));
-    const decided = await fireTickets(deps, {
-      tickets: data.tickets.map((ticket) => ({ ...ticket, ...tenant })),
-      alone: deliveryCount > 0,
-    });
-    if (decided > 0) deps.reach?.('fire_action.handled');
-    return decided === 0 ? discarded('no ticket held an action') : { outcome: 'done', detail: { actions: decided } };
+    const tickets = data.tickets.map((ticket) => ({ ...ticket, ...tenant }));
+    const fired = deliveryCount > 0 ? await fireAgain(deps, tickets) : await fireTogether(tickets);
+    const ids = await fired.decided;
+    const actions = tickets.filter(({ id }) => ids.has(id)).length;
+    if (actions > 0) deps.reach?.('fire_action.handled');
+    return actions === 0 ? discarded('no ticket held an action') : { outcome: 'done', detail: { actions } };
   };
+}
+
+/** Whoever had these in hand may have died of one of them. */
+async function fireAgain(deps: DecideDeps, tickets: readonly TenantTicket[]): Promise<Fired> {
+  const ids = tickets.map(({ id }) => id);
+  await deps.gate.alone(() => suspectActions(deps.db, ids));
+  return decideTickets(deps, { tickets, alone: true });
+}
 
 /** Decides claimed actions, alone where one spoils the batch or may kill us; a decision that fails is retried later, then failed. */
 export async function fireTickets(
   deps: DecideDeps,
+  work: { tickets: readonly TenantTicket[]; alone: boolean },
+): Promise<void> {
+  const { decided } = await decideTickets(deps, work);
+  await decided;
+}
+
+/** What was committed. */
+interface Fired {
+  /** The ids of the actions that were decided, as soon as what follows was handed over. */
+  readonly decided: Promise<ReadonlySet<string>>;
+}
+
+async function decideTickets(
+  deps: DecideDeps,
   { tickets, alone }: { tickets: readonly TenantTicket[]; alone: boolean },
-): Promise<number> {
-  const concluding: Promise<number>[] = [];
+): Promise<Fired> {
+  const ids = new Set<string>();
+  const concluding: Promise<unknown>[] = [];
   await decideOrSplit(tickets, {
     gate: deps.gate,
     alone,
     decide: async (some, how) => {
       const settled = await settle(deps, { tickets: some, alone: how.alone });
       if (settled.entries.length > 0) deps.reach?.('fire_action.committed');
+      for (const { scheduledActionId } of settled.entries) if (scheduledActionId) ids.add(scheduledActionId);
       concluding.push(concludeSettled(deps, settled)); // while the next ones are decided
       return settled.setAside;
     },
     onFailure: (ticket, error) => recordFailure(deps, ticket, error),
   });
-  const decided = await Promise.all(concluding);
-  return decided.reduce((sum, count) => sum + count, 0);
+  return { decided: Promise.all(concluding).then(() => ids) };
 }
 
 function settle(
@@ -72,10 +103,9 @@ function settle(
 }
 
 /** What comes after the commit: metrics, and the tickets of new deliveries. A crash before it costs one sweep. */
-export async function concludeSettled(deps: DecideDeps, { entries, deliveries }: Settled): Promise<number> {
+export async function concludeSettled(deps: DecideDeps, { entries, deliveries }: Settled): Promise<void> {
   for (const entry of entries) deps.onDecided('scheduled_action', entry.decision);
   await deps.handOver(deliveries);
-  return entries.length;
 }
 
 /** A decision that threw: another try with back-off while retries are left, else failed; either way in the history. */

@@ -14,8 +14,8 @@ export interface Deciding<T extends Ticket> {
 }
 
 /**
- * Decides all tickets in one go, and then alone what must be. When a row spoils the lot, each is decided by itself; what a single
- * throws goes to `onFailure`. Transient errors are thrown on: the consumer keeps the message and tries again in place.
+ * Decides all tickets in one go, and then alone what must be. When a row spoils the lot, its halves are decided, and so on; what a
+ * single throws goes to `onFailure`. Transient errors are thrown on: the consumer keeps the message and tries again in place.
  */
 export async function decideOrSplit<T extends Ticket>(tickets: readonly T[], deciding: Deciding<T>): Promise<void> {
   const left = deciding.alone ? tickets : await decideTogether(tickets, deciding);
@@ -34,9 +34,9 @@ async function decideTogether<T extends Ticket>(tickets: readonly T[], deciding:
   } catch (error) {
     if (isNotReady(error)) throw error;
   }
-  const left: T[] = [];
-  for (const ticket of tickets) left.push(...(await decideTogether([ticket], deciding)));
-  return left;
+  const middle = Math.ceil(tickets.length / 2);
+  const left = await decideTogether(tickets.slice(0, middle), deciding);
+  return [...left, ...(await decideTogether(tickets.slice(middle), deciding))];
 }
 
 async function decideSingle<T extends Ticket>(

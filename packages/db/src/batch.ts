@@ -5,7 +5,17 @@ type ColumnType = 'bigint' | 'integer' | 'float8' | 'text' | 'uuid' | 'jsonb' | 
 
 /** A column of values as one parameter, so that one statement of one shape reads or writes any number of rows. */
 export function column(values: readonly (string | number | null)[], type: ColumnType): SQL {
-  return sql`${sql.param(values)}::${sql.raw(type)}[]`;
+  return sql`${sql.param(arrayLiteral(values))}::${sql.raw(type)}[]`;
+}
+
+/** The text of an array as the server reads it. The driver would make the same of an array, at a tenth of what a decision costs. */
+const arrayLiteral = (values: readonly (string | number | null)[]): string => `{${values.map(cellLiteral).join(',')}}`;
+
+function cellLiteral(value: string | number | null): string {
+  if (value === null) return 'NULL';
+  if (typeof value === 'number') return String(value);
+  const isPlain = !value.includes('"') && !value.includes('\\');
+  return isPlain ? `"${value}"` : `"${value.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
 }
 
 /** Tickets as rows `ticket (id, fence)`, each once, to join with the rows they stand for. */

@@ -12,6 +12,7 @@ export {
 export { type DescribedError, describeError, safeErrorText } from './describe-error.ts';
 export { createDueAlarm, type DueAlarm, type DueAlarmOptions } from './due-alarm.ts';
 export { type EveryOptions, every, type Repeating } from './every.ts';
+export { type Gathering, gather } from './gather.ts';
 export { type HealthCheck, type HealthServer, type HealthServerOptions, startHealthServer } from './health.ts';
 export { createLog, type Log, type LogOptions } from './log.ts';
 export { createLookAgain, type LookAgain } from './look-again.ts';

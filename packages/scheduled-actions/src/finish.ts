@@ -24,9 +24,12 @@ export type Until = { readonly at: string } | 'lateness' | 'claimable';
  * processing -> what each outcome says, for rows whose fence still fits. `pending` counts a retry and moves the row to
  * `retryInMs` from now; `deferred` is pending too, at a later time, and gives the try back.
  * Returns the ids that moved: what follows from a decision may be written for these only.
+ *
+ * The status is compared as an expression, so that each row is found by its id: by the index of rows in processing, which statistics
+ * hold to be empty, the planner would read all of them for each batch.
  */
 export const finishActions = (tx: Tx, outcomes: readonly ActionOutcome[]): Promise<ReadonlySet<string>> =>
-  finish(tx, outcomes, { from: sql`action.status = 'processing'`, tries: 0, claim: sql`` });
+  finish(tx, outcomes, { from: sql`action.status || '' = 'processing'`, tries: 0, claim: sql`` });
 
 /**
  * The same for rows that holdDue locked in this transaction, which are still `pending`: the claim and its end in one write. Says who
@@ -38,7 +41,7 @@ export const finishDue = (
   { claimedBy, via }: Pick<Claim, 'claimedBy' | 'via'>,
 ): Promise<ReadonlySet<string>> =>
   finish(tx, outcomes, {
-    from: sql`action.status = 'pending'`,
+    from: sql`action.status || '' = 'pending'`,
     tries: 1,
     claim: sql`claimed_by = ${claimedBy}, claimed_via = ${via},`,
   });

@@ -87,7 +87,7 @@ const ACTION_WITH_ACCOUNT = sql`
 /**
  * Locks the rows in `processing` whose fence and tenant fit, in id order; the others were decided, taken back or changed, or
  * belong to somebody else, and are left out. A second holder waits and then finds nothing, so a message that is delivered twice
- * decides once. With each comes what its account says of this moment.
+ * decides once. With each comes what its account says of this moment. The status is compared as in {@link finishActions}.
  */
 export async function holdActions(tx: Tx, tickets: readonly TenantTicket[]): Promise<HeldAction[]> {
   const { rows } = await tx.execute<ActionRow>(sql`
@@ -96,7 +96,7 @@ export async function holdActions(tx: Tx, tickets: readonly TenantTicket[]): Pro
       join ${tenantTicketRows(tickets)}
         on action.id = ticket.id and action.fence = ticket.fence
        and action.organization_id = ticket.organization_id and action.line_oa_id = ticket.line_oa_id
-     where action.status = 'processing'
+     where action.status || '' = 'processing'
      order by action.id
        for no key update of action`);
   return rows.map(parseAction);

@@ -20,6 +20,8 @@ export interface KeptProcessing {
 const SHARE = 1 / 10;
 /** and this part when what was counted leaves no room for a claim. */
 const FULL_SHARE = 1 / 2;
+/** Then room is made by consumers, row by row: who looks less often finds room for a claim that is worth its cost. */
+const FULL_PAUSE_MS = 50;
 
 export function createKeptProcessing(clock: () => number): KeptProcessing {
   const pace = createPace(clock);
@@ -29,7 +31,8 @@ export function createKeptProcessing(clock: () => number): KeptProcessing {
       const counts = [...(kept?.values() ?? [])];
       const sum = counts.reduce((left, right) => left + right, 0);
       const hasRoom = sum + limit <= maxProcessing && Math.max(0, ...counts) + limit <= maxProcessing / 2;
-      if (pace.isDue({ pauseMs: 0, share: hasRoom ? SHARE : FULL_SHARE })) kept = undefined;
+      const isDue = pace.isDue(hasRoom ? { pauseMs: 0, share: SHARE } : { pauseMs: FULL_PAUSE_MS, share: FULL_SHARE });
+      if (isDue) kept = undefined;
       if (kept === undefined) pace.begin();
       return kept;
     },

@@ -1,7 +1,7 @@
 import type { Tenant } from '@dueline/contracts';
-import { type Db, openDatabase } from '@dueline/db';
+import { type Db, inTransaction, openDatabase } from '@dueline/db';
 import { insertTenant, moveProductTime, type TestDb, testDb } from '@dueline/db/testing';
-import { createDueAccounts, dueWithin } from '@dueline/scheduled-actions';
+import { createDueAccounts, dueWithin, finishActions, holdActions } from '@dueline/scheduled-actions';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { claim, insertCrowd } from './support.ts';
 
@@ -62,3 +62,25 @@ test.for([
     }
   },
 );
+
+test('rows in hand are found by their ids, not among all in processing, of which statistics know none', async () => {
+  await query('alter table scheduled_action set (autovacuum_enabled = off)');
+  await insertCrowd(own.url, tenant, { count: 500, fromSeconds: -60 });
+  await insertCrowd(own.url, await insertTenant(own.db), { count: 50_000, fromSeconds: 3_600 });
+  await query('analyze scheduled_action');
+  const tickets = await claim(own.db, { limit: 500 });
+  for (const setting of SETTINGS) {
+    const plans = await plansOf(setting, (db) =>
+      inTransaction(db, async (tx) => {
+        const some = tickets.splice(0, 100);
+        expect(await holdActions(tx, some)).toHaveLength(100);
+        await finishActions(
+          tx,
+          some.map(({ id, fence }) => ({ id, fence, to: 'done' }) as const),
+        );
+      }),
+    );
+    expect(plans, setting).toMatch(/Index Scan using \S+ on scheduled_action action/);
+    expect(plans, setting).not.toContain('idx_scheduled_action_processing');
+  }
+});
