@@ -1,5 +1,5 @@
 import { DEFAULT_BRANCH, type Delay } from '@dueline/contracts';
-import { column, given, sql, statement, type Tx } from '@dueline/db';
+import { column, rowsGiven, rowsOf, type SQL, sharedGiven, sql, statement, type Tx } from '@dueline/db';
 import { anchorRefOf } from './anchor.ts';
 import type { ActionToSchedule, Scheduled } from './schedule.ts';
 import { type Dated, datesOf } from './timing.ts';
@@ -45,36 +45,42 @@ async function insertPlanned(tx: Tx, planned: readonly Planned[]): Promise<Made[
   if (planned.length === 0) return [];
   const byKey = new Map(planned.map((plan) => [plan.key, plan]));
   const sorted = planned.length === 1 ? planned : [...planned].sort((left, right) => (left.key < right.key ? -1 : 1));
-  const rows = await insertRows(tx, { actions: JSON.stringify(sorted.map(toRow)) });
+  const insert = sorted.some(({ action }) => action.openKey !== null) ? insertUnlessOpen : insertUnlessThere;
+  const rows = await insert(tx, { actions: rowsOf(sorted, toRow) });
   return rows.flatMap(({ id, line_oa_id, dedup_key }) => {
     const plan = byKey.get(keyOf(line_oa_id, dedup_key));
     return plan === undefined ? [] : { ...plan, id };
   });
 }
 
-/** The rows as one value: an array for each column would be read sixteen times. */
-const insertRows = statement<{ id: string; line_oa_id: string; dedup_key: string }, { actions: string }>(sql`
+const insertRows = (conflict: SQL) =>
+  statement<{ id: string; line_oa_id: string; dedup_key: string }, { actions: string }>(sql`
   insert into scheduled_action (
     organization_id, line_oa_id, trigger_rule_id, rule_version, event_id, root_id, user_id, action_type, action_config, source_config,
     delay_spec, anchor_ref, execute_at, due_at, expires_at, anchor_at, lane, max_lateness_seconds, status, executed_at, cancel_reason,
     last_error, dedup_key, open_key, traceparent)
-  select organization_id, line_oa_id, trigger_rule_id, rule_version, event_id, root_id, user_id, action_type, action_config, source_config,
-         delay_spec, anchor_ref, greatest(due, app_now()), due, case when waits then due end, case when waits then app_now() end,
+  select organization_id, line_oa_id, trigger_rule_id, rule_version, event_id, root_id, user_id, action_type,
+         ${sharedGiven('actions', 'action_config')}, ${sharedGiven('actions', 'source_config')},
+         ${sharedGiven('actions', 'delay_spec')}, anchor_ref, greatest(due, app_now()), due, case when waits then due end, case when waits then app_now() end,
          coalesce(lane, case when due > app_now() then 1 else 0 end), max_lateness_seconds, status,
          case when status <> 'pending' then app_now() end, case when status = 'cancelled' then 'date_past' end,
          case when status = 'failed' then 'date_past' end, dedup_key, open_key, traceparent
-    from jsonb_to_recordset(${given('actions')}::jsonb) as action (
+    from ${rowsGiven('actions')} as action (
            organization_id bigint, line_oa_id bigint, trigger_rule_id bigint, rule_version integer, event_id uuid, root_id uuid, user_id text,
-           action_type text, action_config jsonb, source_config jsonb, delay_spec jsonb, anchor_ref text, seconds double precision,
+           action_type text, action_config integer, source_config integer, delay_spec integer, anchor_ref text, seconds double precision,
            date timestamptz, waits boolean, lane smallint, max_lateness_seconds integer, status text, dedup_key text, open_key text,
            traceparent text)
    cross join lateral (select coalesce(date, app_now() + make_interval(secs => seconds)) as due) as timing
-      on conflict do nothing
+      on conflict ${conflict} do nothing
   returning id, line_oa_id, dedup_key`);
+
+/** Where nothing has an open key, other unique keys need no look for each row. */
+const insertUnlessThere = insertRows(sql`(line_oa_id, dedup_key)`);
+const insertUnlessOpen = insertRows(sql``);
 
 const BULK_LANE = 2;
 
-const toRow = ({ action, dated }: Planned) => ({
+const toRow = ({ action, dated }: Planned, share: (document: unknown) => number | null) => ({
   organization_id: action.organizationId,
   line_oa_id: action.lineOaId,
   trigger_rule_id: action.triggerRuleId,
@@ -83,9 +89,9 @@ const toRow = ({ action, dated }: Planned) => ({
   root_id: action.rootId,
   user_id: action.userId,
   action_type: action.request.actionType,
-  action_config: action.request.actionConfig,
-  source_config: action.sourceConfig,
-  delay_spec: explicit(action.delay),
+  action_config: share(action.request.actionConfig),
+  source_config: share(action.sourceConfig),
+  delay_spec: share(explicit(action.delay)),
   anchor_ref: anchorRefOf(action.delay),
   seconds: 'seconds' in dated ? dated.seconds : null,
   date: 'due' in dated ? dated.due : null,
@@ -126,12 +132,12 @@ async function insertWaits(tx: Tx, made: readonly Made[]): Promise<void> {
           ...{ user_id: userId, source: wait.source, ref_id: 'refId' in wait ? wait.refId : null, branch: wait.branch },
         })),
   );
-  if (waits.length > 0) await insertWaitRows(tx, { waits: JSON.stringify(waits) });
+  if (waits.length > 0) await insertWaitRows(tx, { waits: rowsOf(waits, (wait) => wait) });
 }
 
 const insertWaitRows = statement<never, { waits: string }>(sql`
   insert into action_wait (scheduled_action_id, n, organization_id, line_oa_id, user_id, source, ref_id, branch)
-  select * from jsonb_to_recordset(${given('waits')}::jsonb) as wait (
+  select * from ${rowsGiven('waits')} as wait (
     scheduled_action_id bigint, n smallint, organization_id bigint, line_oa_id bigint, user_id text, source text, ref_id text, branch text)`);
 
 /** Of actions that made no row: the row that was there before. By position; what meanwhile ended is left out. */

@@ -1,5 +1,5 @@
 import type { Delay } from '@dueline/contracts';
-import { given, sql, statement, type Tx } from '@dueline/db';
+import { rowsGiven, rowsOf, sharedGiven, sql, statement, type Tx } from '@dueline/db';
 import type { ActionToSchedule } from './schedule.ts';
 
 /**
@@ -37,7 +37,12 @@ export async function datesOf(tx: Tx, actions: readonly ActionToSchedule[]): Pro
       ? { n, organization_id: organizationId, line_oa_id: lineOaId, user_id: userId, delay_spec: delay }
       : [],
   );
-  const rows = asked.length === 0 ? [] : await askDates(tx, { actions: JSON.stringify(asked) });
+  const rows =
+    asked.length === 0
+      ? []
+      : await askDates(tx, {
+          actions: rowsOf(asked, ({ delay_spec, ...row }, share) => ({ ...row, delay_spec: share(delay_spec) })),
+        });
   const answers = new Map(rows.map((row) => [row.n, row]));
   return actions.map(({ delay }, n) => {
     const seconds = secondsOf(delay);
@@ -56,5 +61,6 @@ function secondsOf(delay: Delay): number | undefined {
 
 const askDates = statement<{ n: number; due: string | null; is_past: boolean | null }, { actions: string }>(sql`
   select action.n, timing.due, timing.due < app_now() as is_past
-    from jsonb_to_recordset(${given('actions')}::jsonb)
-      as action (n integer, organization_id bigint, line_oa_id bigint, user_id text, delay_spec jsonb) ${timing}`);
+    from (select n, organization_id, line_oa_id, user_id, ${sharedGiven('actions', 'delay_spec')} as delay_spec
+            from ${rowsGiven('actions')} as asked (n integer, organization_id bigint, line_oa_id bigint, user_id text, delay_spec integer)) as action
+         ${timing}`);

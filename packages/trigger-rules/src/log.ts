@@ -1,5 +1,5 @@
 import type { ActionRequest, Tenant } from '@dueline/contracts';
-import { given, sql, statement, type Tx } from '@dueline/db';
+import { rowsGiven, rowsOf, sharedGiven, sql, statement, type Tx } from '@dueline/db';
 import { storableText } from '@dueline/kernel';
 
 /**
@@ -83,18 +83,20 @@ const STATUS: Record<Decision, 'success' | 'skipped' | 'cancelled' | 'failed'> =
 
 /** Writes history, one row per entry, in the transaction of the decision. */
 export async function recordDecisions(tx: Tx, entries: readonly LogEntry[]): Promise<void> {
-  if (entries.length > 0) await insertEntries(tx, { entries: JSON.stringify(entries.map(toRow)) });
+  if (entries.length > 0) await insertEntries(tx, { entries: rowsOf(entries, toRow) });
 }
 
 const insertEntries = statement<never, { entries: string }>(sql`
   insert into trigger_log (organization_id, line_oa_id, trigger_rule_id, rule_version, user_id, trigger_on, action_type, action_config,
                            status, error_message, decision, reason_code, detail, event_id, root_id, scheduled_action_id, delivery_id)
-  select * from jsonb_to_recordset(${given('entries')}::jsonb) as entry (
-    organization_id bigint, line_oa_id bigint, trigger_rule_id bigint, rule_version integer, user_id text, trigger_on text, action_type text,
-    action_config jsonb, status text, error_message text, decision text, reason_code text, detail jsonb, event_id uuid, root_id uuid,
-    scheduled_action_id bigint, delivery_id bigint)`);
+  select organization_id, line_oa_id, trigger_rule_id, rule_version, user_id, trigger_on, action_type, ${sharedGiven('entries', 'action_config')},
+         status, error_message, decision, reason_code, ${sharedGiven('entries', 'detail')}, event_id, root_id, scheduled_action_id, delivery_id
+    from ${rowsGiven('entries')} as entry (
+           organization_id bigint, line_oa_id bigint, trigger_rule_id bigint, rule_version integer, user_id text, trigger_on text, action_type text,
+           action_config integer, status text, error_message text, decision text, reason_code text, detail integer, event_id uuid, root_id uuid,
+           scheduled_action_id bigint, delivery_id bigint)`);
 
-const toRow = (entry: LogEntry) => ({
+const toRow = (entry: LogEntry, share: (document: unknown) => number | null) => ({
   organization_id: entry.organizationId,
   line_oa_id: entry.lineOaId,
   trigger_rule_id: entry.triggerRuleId,
@@ -102,12 +104,12 @@ const toRow = (entry: LogEntry) => ({
   user_id: entry.userId,
   trigger_on: entry.triggerOn,
   action_type: entry.action?.actionType,
-  action_config: entry.action?.actionConfig,
+  action_config: share(entry.action?.actionConfig),
   status: STATUS[entry.decision],
   error_message: entry.errorMessage === undefined ? undefined : storableText(entry.errorMessage),
   decision: entry.decision,
   reason_code: entry.reasonCode,
-  detail: entry.detail,
+  detail: share(entry.detail),
   event_id: entry.eventId,
   root_id: entry.rootId,
   scheduled_action_id: entry.scheduledActionId,
