@@ -100,21 +100,11 @@ create trigger scheduled_action_branch_is_set_once after update on scheduled_act
   execute function refuse_change('a branch is set once; only a new gen waits again');
 
 -- Claimers LISTEN for rows that are due before they are sure to look: they look each second at what is due within two, so a row that
--- is due in more than one and a half costs its writer no NOTIFY.
+-- is due in more than one and a half costs its writer no NOTIFY (tell_of_inserted_actions).
 -- SECURITY DEFINER, so that writers need no right on the gate.
 insert into notify_gate values ('scheduled_action_due', '-infinity');
 create function wake_scheduled_action_due() returns void language sql security definer set search_path = pg_catalog, public, pg_temp
   as $$ select notify_gated('scheduled_action_due') $$;
-
-create function wake_for_inserted_actions() returns trigger language plpgsql security definer set search_path = pg_catalog, public, pg_temp as $$
-begin
-  if exists (select from after_rows where status = 'pending' and execute_at <= app_now() + interval '1.5 seconds') then
-    perform notify_gated('scheduled_action_due');
-  end if;
-  return null;
-end $$;
-create trigger scheduled_action_due_inserted after insert on scheduled_action
-  referencing new table as after_rows for each statement execute function wake_for_inserted_actions();
 
 -- How much later than the others a row of a crowd is let go: the same for a row each time, evenly spread over the smaller of
 -- `minutes` and a tenth of the window in which the crowd gathered.

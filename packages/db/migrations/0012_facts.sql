@@ -215,15 +215,25 @@ end $$;
 create trigger action_wait_is_awaited after insert on action_wait
   referencing new table as after_rows for each statement execute function mark_waits();
 -- A date that may move is a fact that its row hangs on: attribute:<name> or booking:<id>.
-create function mark_anchors() returns trigger language plpgsql as $$
+-- It wakes the claimers too: one function and one look for both, because for a single row each costs as much as two index entries.
+create function tell_of_inserted_actions() returns trigger language plpgsql as $$
+declare
+  found_rows record;
 begin
-  perform mark_awaited(organization_id, line_oa_id, source)
-     from (select distinct organization_id, line_oa_id, split_part(anchor_ref, ':', 1) as source
-             from after_rows where anchor_ref is not null order by line_oa_id, source) as awaited;
+  select bool_or(anchor_ref is not null) as hang, bool_or(status = 'pending' and execute_at <= public.app_now() + interval '1.5 seconds') as are_due
+    into found_rows from after_rows;
+  if found_rows.hang then
+    perform public.mark_awaited(organization_id, line_oa_id, source)
+       from (select distinct organization_id, line_oa_id, split_part(anchor_ref, ':', 1) as source
+               from after_rows where anchor_ref is not null order by line_oa_id, source) as awaited;
+  end if;
+  if found_rows.are_due then
+    perform public.wake_scheduled_action_due();
+  end if;
   return null;
 end $$;
-create trigger scheduled_action_anchor_is_awaited after insert on scheduled_action
-  referencing new table as after_rows for each statement execute function mark_anchors();
+create trigger scheduled_action_inserted_is_told after insert on scheduled_action
+  referencing new table as after_rows for each statement execute function tell_of_inserted_actions();
 -- A rule announces what its rows will wait for or hang on, whoever writes it: the date that its first row hangs on may move
 -- while that row is being inserted, before the row can say so. Total: what no rule can be is ignored.
 create function mark_rule_waits() returns trigger language plpgsql as $$

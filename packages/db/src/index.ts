@@ -24,6 +24,8 @@ export { migrate, missingMigrations } from './migrate.ts';
 export { type Database, type Db, inTransaction, openDatabase, STATEMENT_TIMEOUT_MS, type Tx } from './open.ts';
 export { makePartitions } from './partitions.ts';
 export { refuseIf } from './refusal.ts';
+export { rowsGiven, rowsOf, sharedGiven } from './rows.ts';
+export { given, type Statement, statement } from './statement.ts';
 export { inTenant } from './tenant.ts';
 export {
   hasTimeMachine,

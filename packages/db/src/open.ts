@@ -1,6 +1,7 @@
 import type { SQL } from 'drizzle-orm';
 import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres';
 import pg from 'pg';
+import { beginWithFirst } from './begin.ts';
 import { errorCode, translateError } from './errors.ts';
 import { prepareByText } from './prepare.ts';
 
@@ -55,6 +56,7 @@ export function openDatabase(options: {
   // A client that breaks between two statements of a transaction emits on itself, not on the pool: unheard, it ends the process.
   pool.on('connect', (client) => {
     client.on('error', () => undefined);
+    beginWithFirst(client);
     prepareByText(client);
   });
   pool.on('error', options.onError);

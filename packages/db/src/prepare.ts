@@ -5,7 +5,8 @@ import type pg from 'pg';
 const MAX_STATEMENTS = 500;
 const names = new Map<string, string>();
 
-function nameOf(text: string): string | undefined {
+/** The name under which every connection prepares this text; undefined when there are too many already. */
+export function nameOf(text: string): string | undefined {
   const known = names.get(text);
   if (known !== undefined || names.size >= MAX_STATEMENTS) return known;
   const name = createHash('sha256').update(text).digest('base64url').slice(0, 24);

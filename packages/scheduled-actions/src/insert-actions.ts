@@ -1,94 +1,144 @@
 import { DEFAULT_BRANCH, type Delay } from '@dueline/contracts';
-import { column, sql, type Tx } from '@dueline/db';
+import { column, rowsGiven, rowsOf, type SQL, sharedGiven, sql, statement, type Tx } from '@dueline/db';
 import { anchorRefOf } from './anchor.ts';
 import type { ActionToSchedule, Scheduled } from './schedule.ts';
-import { timing } from './timing.ts';
+import { type Dated, datesOf } from './timing.ts';
 
-type MadeRow = {
-  n: string;
-  id: string | null;
-  status: 'pending' | 'cancelled' | 'failed' | null;
-  is_past: boolean | null;
-};
-
-/** By position; an action that has a row already, or another one open, is left out. One statement, waits included. */
+/**
+ * By position; an action that has a row already, or another one open, is left out. One statement for the rows, one more before it
+ * where a delay goes by a calendar or a date, and one after it where something waits for facts.
+ */
 export async function insertActions(
   tx: Tx,
   actions: readonly ActionToSchedule[],
 ): Promise<ReadonlyMap<number, Scheduled>> {
-  const { rows } = await tx.execute<MadeRow>(sql`
-    with dated as materialized (
-      select action.*, timing.due, action.delay_spec ->> 'mode' = 'waitForTracking' as waits,
-             row_number() over (partition by action.line_oa_id, action.dedup_key order by action.n) = 1 as is_first,
-             case when timing.due >= app_now() or action.delay_spec ->> 'whenPast' is null then 'pending'
-                  else case action.delay_spec ->> 'whenPast' when 'fire' then 'pending' when 'skip' then 'cancelled' else 'failed' end
-             end as status
-        from ${actionRows(actions)} ${timing}
-    ), made as (
-      ${insertDated} returning id, line_oa_id, dedup_key, status
-    ), waits as (
-      insert into action_wait (scheduled_action_id, n, organization_id, line_oa_id, user_id, source, ref_id, branch)
-      select made.id, wait.n, organization_id, dated.line_oa_id, user_id, wait.what ->> 'source', wait.what ->> 'refId', wait.what ->> 'branch'
-        from made join dated using (line_oa_id, dedup_key)
-       cross join lateral jsonb_array_elements(dated.delay_spec -> 'waits') with ordinality as wait (what, n)
-       where dated.is_first and dated.waits
-    )
-    select dated.n, made.id, made.status, dated.due < app_now() as is_past
-      from dated left join made on dated.is_first and made.line_oa_id = dated.line_oa_id and made.dedup_key = dated.dedup_key
-     where made.id is not null or dated.due is null`);
-  return new Map(rows.map((row) => [Number(row.n) - 1, parseMade(row)]));
+  const dates = await datesOf(tx, actions);
+  const scheduled = new Map<number, Scheduled>();
+  const planned: Planned[] = [];
+  const keys = new Set<string>();
+  for (const [n, action] of actions.entries()) {
+    const dated = dates[n] ?? null;
+    const key = keyOf(action.lineOaId, action.dedupKey);
+    if (dated === null) scheduled.set(n, { result: 'no_date' });
+    else if (!keys.has(key)) planned.push({ n, key, action, dated });
+    keys.add(key);
+  }
+  const made = await insertPlanned(tx, planned);
+  await insertWaits(tx, made);
+  for (const { n, id, dated } of made) scheduled.set(n, parseMade(id, dated));
+  return scheduled;
 }
 
-const insertDated = sql`
+interface Planned {
+  readonly n: number;
+  readonly key: string;
+  readonly action: ActionToSchedule;
+  readonly dated: Dated;
+}
+
+type Made = Planned & { readonly id: string };
+
+const keyOf = (lineOaId: string, dedupKey: string) => `${lineOaId}:${dedupKey}`;
+
+/** In the order of their keys, so that two transactions that insert the same ones wait for each other instead of for ever. */
+async function insertPlanned(tx: Tx, planned: readonly Planned[]): Promise<Made[]> {
+  if (planned.length === 0) return [];
+  const byKey = new Map(planned.map((plan) => [plan.key, plan]));
+  const sorted = planned.length === 1 ? planned : [...planned].sort((left, right) => (left.key < right.key ? -1 : 1));
+  const insert = sorted.some(({ action }) => action.openKey !== null) ? insertUnlessOpen : insertUnlessThere;
+  const rows = await insert(tx, { actions: rowsOf(sorted, toRow) });
+  return rows.flatMap(({ id, line_oa_id, dedup_key }) => {
+    const plan = byKey.get(keyOf(line_oa_id, dedup_key));
+    return plan === undefined ? [] : { ...plan, id };
+  });
+}
+
+const insertRows = (conflict: SQL) =>
+  statement<{ id: string; line_oa_id: string; dedup_key: string }, { actions: string }>(sql`
   insert into scheduled_action (
     organization_id, line_oa_id, trigger_rule_id, rule_version, event_id, root_id, user_id, action_type, action_config, source_config,
     delay_spec, anchor_ref, execute_at, due_at, expires_at, anchor_at, lane, max_lateness_seconds, status, executed_at, cancel_reason,
     last_error, dedup_key, open_key, traceparent)
-  select organization_id, line_oa_id, trigger_rule_id, rule_version, event_id, root_id, user_id, action_type, action_config, source_config,
-         delay_spec, anchor_ref, greatest(due, app_now()), due, case when waits then due end, case when waits then app_now() end,
-         case when lane is not null then lane when waits or due > app_now() then 1 else 0 end,
-         (delay_spec -> 'maxLatenessSeconds')::int, status, case when status <> 'pending' then app_now() end,
-         case when status = 'cancelled' then 'date_past' end, case when status = 'failed' then 'date_past' end,
-         dedup_key, open_key, traceparent
-    from dated where is_first and due is not null
-   order by line_oa_id, dedup_key
-      on conflict do nothing`;
+  select organization_id, line_oa_id, trigger_rule_id, rule_version, event_id, root_id, user_id, action_type,
+         ${sharedGiven('actions', 'action_config')}, ${sharedGiven('actions', 'source_config')},
+         ${sharedGiven('actions', 'delay_spec')}, anchor_ref, greatest(due, app_now()), due, case when waits then due end, case when waits then app_now() end,
+         coalesce(lane, case when due > app_now() then 1 else 0 end), max_lateness_seconds, status,
+         case when status <> 'pending' then app_now() end, case when status = 'cancelled' then 'date_past' end,
+         case when status = 'failed' then 'date_past' end, dedup_key, open_key, traceparent
+    from ${rowsGiven('actions')} as action (
+           organization_id bigint, line_oa_id bigint, trigger_rule_id bigint, rule_version integer, event_id uuid, root_id uuid, user_id text,
+           action_type text, action_config integer, source_config integer, delay_spec integer, anchor_ref text, seconds double precision,
+           date timestamptz, waits boolean, lane smallint, max_lateness_seconds integer, status text, dedup_key text, open_key text,
+           traceparent text)
+   cross join lateral (select coalesce(date, app_now() + make_interval(secs => seconds)) as due) as timing
+      on conflict ${conflict} do nothing
+  returning id, line_oa_id, dedup_key`);
 
-const parseMade = ({ id, status, is_past }: MadeRow): Scheduled => {
-  if (id === null) return { result: 'no_date' };
-  if (status === 'pending') return { result: 'made', id, isPast: is_past ?? false };
-  return { result: status === 'failed' ? 'failed' : 'skipped', id };
-};
+/** Where nothing has an open key, other unique keys need no look for each row. */
+const insertUnlessThere = insertRows(sql`(line_oa_id, dedup_key)`);
+const insertUnlessOpen = insertRows(sql``);
 
 const BULK_LANE = 2;
 
-function actionRows(actions: readonly ActionToSchedule[]) {
-  const col = (
-    read: (action: ActionToSchedule) => string | number | null,
-    type: 'bigint' | 'integer' | 'text' | 'uuid' | 'jsonb',
-  ) => column(actions.map(read), type);
-  return sql`unnest(
-    ${col((action) => action.organizationId, 'bigint')}, ${col((action) => action.lineOaId, 'bigint')},
-    ${col((action) => action.triggerRuleId, 'bigint')}, ${col((action) => action.ruleVersion, 'integer')},
-    ${col((action) => action.eventId, 'uuid')}, ${col((action) => action.rootId, 'uuid')},
-    ${col((action) => action.userId, 'text')}, ${col((action) => action.request.actionType, 'text')},
-    ${col((action) => JSON.stringify(action.request.actionConfig), 'jsonb')},
-    ${col((action) => (action.sourceConfig === null ? null : JSON.stringify(action.sourceConfig)), 'jsonb')},
-    ${col((action) => JSON.stringify(explicit(action.delay)), 'jsonb')}, ${col((action) => anchorRefOf(action.delay), 'text')},
-    ${col((action) => (action.isBulk ? BULK_LANE : null), 'integer')}, ${col((action) => action.dedupKey, 'text')},
-    ${col((action) => action.openKey, 'text')}, ${col((action) => action.traceparent ?? null, 'text')})
-    with ordinality as action (organization_id, line_oa_id, trigger_rule_id, rule_version, event_id, root_id, user_id, action_type, action_config,
-                               source_config, delay_spec, anchor_ref, lane, dedup_key, open_key, traceparent, n)`;
+const toRow = ({ action, dated }: Planned, share: (document: unknown) => number | null) => ({
+  organization_id: action.organizationId,
+  line_oa_id: action.lineOaId,
+  trigger_rule_id: action.triggerRuleId,
+  rule_version: action.ruleVersion,
+  event_id: action.eventId,
+  root_id: action.rootId,
+  user_id: action.userId,
+  action_type: action.request.actionType,
+  action_config: share(action.request.actionConfig),
+  source_config: share(action.sourceConfig),
+  delay_spec: share(explicit(action.delay)),
+  anchor_ref: anchorRefOf(action.delay),
+  seconds: 'seconds' in dated ? dated.seconds : null,
+  date: 'due' in dated ? dated.due : null,
+  waits: action.delay.mode === 'waitForTracking',
+  lane: action.isBulk ? BULK_LANE : null,
+  max_lateness_seconds: action.delay.maxLatenessSeconds,
+  status: statusOf(dated),
+  dedup_key: action.dedupKey,
+  open_key: action.openKey,
+  traceparent: action.traceparent,
+});
+
+function statusOf(dated: Dated): 'pending' | 'cancelled' | 'failed' {
+  if ('seconds' in dated || !dated.isPast || dated.whenPast === 'fire') return 'pending';
+  return dated.whenPast === 'skip' ? 'cancelled' : 'failed';
+}
+
+function parseMade(id: string, dated: Dated): Scheduled {
+  const status = statusOf(dated);
+  if (status === 'pending') return { result: 'made', id, isPast: 'due' in dated && dated.isPast };
+  return { result: status === 'failed' ? 'failed' : 'skipped', id };
 }
 
 /** The delay as the row keeps it: each wait with the branch that it leads to. */
 function explicit(delay: Delay): Delay {
-  if (delay.mode !== 'waitForTracking') return delay;
-  return {
-    ...delay,
-    waits: delay.waits.map((wait) => ({ ...wait, branch: wait.branch ?? DEFAULT_BRANCH[wait.source] })),
-  };
+  return delay.mode === 'waitForTracking' ? { ...delay, waits: explicitWaits(delay) } : delay;
 }
+
+const explicitWaits = ({ waits }: Extract<Delay, { mode: 'waitForTracking' }>) =>
+  waits.map((wait) => ({ ...wait, branch: wait.branch ?? DEFAULT_BRANCH[wait.source] }));
+
+async function insertWaits(tx: Tx, made: readonly Made[]): Promise<void> {
+  const waits = made.flatMap(({ id, action: { delay, organizationId, lineOaId, userId } }) =>
+    delay.mode !== 'waitForTracking'
+      ? []
+      : explicitWaits(delay).map((wait, at) => ({
+          ...{ scheduled_action_id: id, n: at + 1, organization_id: organizationId, line_oa_id: lineOaId },
+          ...{ user_id: userId, source: wait.source, ref_id: 'refId' in wait ? wait.refId : null, branch: wait.branch },
+        })),
+  );
+  if (waits.length > 0) await insertWaitRows(tx, { waits: rowsOf(waits, (wait) => wait) });
+}
+
+const insertWaitRows = statement<never, { waits: string }>(sql`
+  insert into action_wait (scheduled_action_id, n, organization_id, line_oa_id, user_id, source, ref_id, branch)
+  select * from ${rowsGiven('waits')} as wait (
+    scheduled_action_id bigint, n smallint, organization_id bigint, line_oa_id bigint, user_id text, source text, ref_id text, branch text)`);
 
 /** Of actions that made no row: the row that was there before. By position; what meanwhile ended is left out. */
 export async function findExisting(

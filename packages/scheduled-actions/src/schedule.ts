@@ -39,7 +39,7 @@ export type Scheduled =
 const MAX_LOCKED = 500;
 
 /**
- * none -> pending for each action, in one statement; execute_at is computed by the database from its product time. Runs no
+ * none -> pending for each action, all rows in one statement; execute_at is computed by the database from its product time. Runs no
  * clock: any app may call it. A repeat changes nothing. Returns what became of each, in the order given.
  *
  * Up to 500 actions: people for whom something waits for a fact or hangs on a date are locked first (a caller that locks rows

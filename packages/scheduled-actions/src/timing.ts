@@ -1,4 +1,6 @@
-import { sql } from '@dueline/db';
+import type { Delay } from '@dueline/contracts';
+import { rowsGiven, rowsOf, sharedGiven, sql, statement, type Tx } from '@dueline/db';
+import type { ActionToSchedule } from './schedule.ts';
 
 /**
  * Joins rows `action`, which have organization_id, line_oa_id, user_id and delay_spec, with `timing (due)`: when the delay is over,
@@ -18,3 +20,47 @@ export const timing = sql`
                           then date_of_text(person.attributes ->> (action.delay_spec #>> '{to,attribute}'), zone.name)
                           else booking.starts_at end,
                      zone.name) as due) as timing`;
+
+/** When a delay is over: so many seconds after now, or at a date; `isPast` when that is before now. */
+export type Dated =
+  | { readonly seconds: number }
+  | {
+      readonly due: string;
+      readonly isPast: boolean;
+      readonly whenPast: 'fire' | 'skip' | 'fail';
+    };
+
+/** By position, when each delay is over; null when there is nothing to count from. Asks the database only where it must. */
+export async function datesOf(tx: Tx, actions: readonly ActionToSchedule[]): Promise<readonly (Dated | null)[]> {
+  const asked = actions.flatMap(({ organizationId, lineOaId, userId, delay }, n) =>
+    secondsOf(delay) === undefined
+      ? { n, organization_id: organizationId, line_oa_id: lineOaId, user_id: userId, delay_spec: delay }
+      : [],
+  );
+  const rows =
+    asked.length === 0
+      ? []
+      : await askDates(tx, {
+          actions: rowsOf(asked, ({ delay_spec, ...row }, share) => ({ ...row, delay_spec: share(delay_spec) })),
+        });
+  const answers = new Map(rows.map((row) => [row.n, row]));
+  return actions.map(({ delay }, n) => {
+    const seconds = secondsOf(delay);
+    if (seconds !== undefined) return { seconds };
+    const { due = null, is_past = false } = answers.get(n) ?? {};
+    const whenPast = delay.mode === 'relativeToDate' ? delay.whenPast : 'fire';
+    return due === null ? null : { due, isPast: is_past ?? false, whenPast };
+  });
+}
+
+/** What is the same on every clock; undefined: it goes by a calendar, or by a date. */
+function secondsOf(delay: Delay): number | undefined {
+  if (delay.mode === 'relativeToDate') return undefined;
+  return delay.mode === 'normal' ? delay.seconds : (delay.expiresSeconds ?? delay.delaySeconds);
+}
+
+const askDates = statement<{ n: number; due: string | null; is_past: boolean | null }, { actions: string }>(sql`
+  select action.n, timing.due, timing.due < app_now() as is_past
+    from (select n, organization_id, line_oa_id, user_id, ${sharedGiven('actions', 'delay_spec')} as delay_spec
+            from ${rowsGiven('actions')} as asked (n integer, organization_id bigint, line_oa_id bigint, user_id text, delay_spec integer)) as action
+         ${timing}`);

@@ -1,5 +1,5 @@
 import type { ActionRequest, Tenant } from '@dueline/contracts';
-import { column, sql, type Tx } from '@dueline/db';
+import { rowsGiven, rowsOf, sharedGiven, sql, statement, type Tx } from '@dueline/db';
 import { storableText } from '@dueline/kernel';
 
 /**
@@ -81,31 +81,40 @@ const STATUS: Record<Decision, 'success' | 'skipped' | 'cancelled' | 'failed'> =
   failed: 'failed',
 };
 
-const json = (value: unknown): string | null => (value === undefined || value === null ? null : JSON.stringify(value));
-
 /** Writes history, one row per entry, in the transaction of the decision. */
 export async function recordDecisions(tx: Tx, entries: readonly LogEntry[]): Promise<void> {
-  if (entries.length === 0) return;
-  const col = (
-    read: (entry: LogEntry) => string | number | null,
-    type: 'bigint' | 'integer' | 'text' | 'uuid' | 'jsonb',
-  ) => column(entries.map(read), type);
-  await tx.execute(sql`
-    insert into trigger_log (organization_id, line_oa_id, trigger_rule_id, rule_version, user_id, trigger_on, action_type,
-                             action_config, status, error_message, decision, reason_code, detail, event_id, root_id,
-                             scheduled_action_id, delivery_id)
-    select * from unnest(
-      ${col((entry) => entry.organizationId, 'bigint')}, ${col((entry) => entry.lineOaId, 'bigint')},
-      ${col((entry) => entry.triggerRuleId, 'bigint')}, ${col((entry) => entry.ruleVersion, 'integer')},
-      ${col((entry) => entry.userId, 'text')}, ${col((entry) => entry.triggerOn, 'text')},
-      ${col((entry) => entry.action?.actionType ?? null, 'text')}, ${col((entry) => json(entry.action?.actionConfig), 'jsonb')},
-      ${col((entry) => STATUS[entry.decision], 'text')},
-      ${col((entry) => (entry.errorMessage === undefined ? null : storableText(entry.errorMessage)), 'text')},
-      ${col((entry) => entry.decision, 'text')}, ${col((entry) => entry.reasonCode, 'text')},
-      ${col((entry) => json(entry.detail), 'jsonb')}, ${col((entry) => entry.eventId, 'uuid')},
-      ${col((entry) => entry.rootId, 'uuid')}, ${col((entry) => entry.scheduledActionId ?? null, 'bigint')},
-      ${col((entry) => entry.deliveryId ?? null, 'bigint')})`);
+  if (entries.length > 0) await insertEntries(tx, { entries: rowsOf(entries, toRow) });
 }
+
+const insertEntries = statement<never, { entries: string }>(sql`
+  insert into trigger_log (organization_id, line_oa_id, trigger_rule_id, rule_version, user_id, trigger_on, action_type, action_config,
+                           status, error_message, decision, reason_code, detail, event_id, root_id, scheduled_action_id, delivery_id)
+  select organization_id, line_oa_id, trigger_rule_id, rule_version, user_id, trigger_on, action_type, ${sharedGiven('entries', 'action_config')},
+         status, error_message, decision, reason_code, ${sharedGiven('entries', 'detail')}, event_id, root_id, scheduled_action_id, delivery_id
+    from ${rowsGiven('entries')} as entry (
+           organization_id bigint, line_oa_id bigint, trigger_rule_id bigint, rule_version integer, user_id text, trigger_on text, action_type text,
+           action_config integer, status text, error_message text, decision text, reason_code text, detail integer, event_id uuid, root_id uuid,
+           scheduled_action_id bigint, delivery_id bigint)`);
+
+const toRow = (entry: LogEntry, share: (document: unknown) => number | null) => ({
+  organization_id: entry.organizationId,
+  line_oa_id: entry.lineOaId,
+  trigger_rule_id: entry.triggerRuleId,
+  rule_version: entry.ruleVersion,
+  user_id: entry.userId,
+  trigger_on: entry.triggerOn,
+  action_type: entry.action?.actionType,
+  action_config: share(entry.action?.actionConfig),
+  status: STATUS[entry.decision],
+  error_message: entry.errorMessage === undefined ? undefined : storableText(entry.errorMessage),
+  decision: entry.decision,
+  reason_code: entry.reasonCode,
+  detail: share(entry.detail),
+  event_id: entry.eventId,
+  root_id: entry.rootId,
+  scheduled_action_id: entry.scheduledActionId,
+  delivery_id: entry.deliveryId,
+});
 
 /** Waiting work that ended before it was decided. */
 export interface CancelledWork extends Tenant {
