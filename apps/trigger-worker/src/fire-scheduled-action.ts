@@ -9,6 +9,7 @@ import {
   finishActions,
   type HeldAction,
   holdActions,
+  stillOpen,
   suspectActions,
 } from '@dueline/scheduled-actions';
 import { recordDecisions } from '@dueline/trigger-rules';
@@ -49,7 +50,8 @@ export function fireScheduledActions(deps: DecideDeps): Handler<Tickets> {
 async function fireAgain(deps: DecideDeps, tickets: readonly TenantTicket[]): Promise<Fired> {
   const ids = tickets.map(({ id }) => id);
   await deps.gate.alone(() => suspectActions(deps.db, ids));
-  return decideTickets(deps, { tickets, alone: true });
+  const open = await stillOpen(deps.db, ids);
+  return decideTickets(deps, { tickets: tickets.filter(({ id }) => open.has(id)), alone: true });
 }
 
 /** Decides claimed actions, alone where one spoils the batch or may kill us; a decision that fails is retried later, then failed. */

@@ -50,6 +50,13 @@ async function countDeath(tx: Tx, { ids }: LeftInHand): Promise<number> {
   return rowCount ?? 0;
 }
 
+/** Those of the rows that have not ended: a message that comes back long after its commit need not look at each of its rows alone. */
+export async function stillOpen(db: Db | Tx, ids: readonly string[]): Promise<ReadonlySet<string>> {
+  const { rows } = await db.execute<{ id: string }>(sql`
+    select id from scheduled_action where id = any(${column(ids, 'bigint')}) and status in ('pending', 'processing')`);
+  return new Set(rows.map(({ id }) => id));
+}
+
 /**
  * From now on each of these rows is decided alone, whatever its fence: it was in hand when a process may have died. Locks in id
  * order. Returns how many were not suspected before.

@@ -2,7 +2,7 @@ export { anchorRef, type MovedAnchor, type Recomputed, recomputeAnchored } from 
 export { isAwaited } from './awaited.ts';
 export type { CancelledAction } from './cancelled.ts';
 export { type Claim, type ClaimedTicket, type ClaimProfile, claimBatch, claimHeld } from './claim.ts';
-export { type Recovered, recoverActionsInHand, suspectActions } from './crashes.ts';
+export { type Recovered, recoverActionsInHand, stillOpen, suspectActions } from './crashes.ts';
 export {
   type BranchedAction,
   type CancelReason,
