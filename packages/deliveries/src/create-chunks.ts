@@ -1,6 +1,6 @@
 import type { Tenant, TextMessage } from '@dueline/contracts';
 import type { Tx } from '@dueline/db';
-import { type CreatedDelivery, insertDeliveries } from './insert.ts';
+import { type CreatedDelivery, insertDeliveries, requestBody } from './insert.ts';
 
 /** A frozen part of a campaign that shall go out as one request. */
 export interface ChunkToCreate extends Tenant {
@@ -34,7 +34,7 @@ export const createChunkDeliveries = (tx: Tx, chunks: readonly ChunkToCreate[]):
       scheduledActionId: null,
       eventId: null,
       rootId: null,
-      body: JSON.stringify(userIds === null ? { messages } : { to: userIds, messages }),
+      body: requestBody({ to: userIds, messages }),
       traceparent: undefined,
     })),
   );

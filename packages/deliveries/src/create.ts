@@ -1,6 +1,6 @@
 import type { ActionRequest, Tenant } from '@dueline/contracts';
 import type { Tx } from '@dueline/db';
-import { type CreatedDelivery, insertDeliveries } from './insert.ts';
+import { type CreatedDelivery, insertDeliveries, requestBody } from './insert.ts';
 
 /** An action that was decided and shall reach one person. */
 export interface DeliveryToCreate extends Tenant {
@@ -32,7 +32,7 @@ export const createDeliveries = (tx: Tx, sends: readonly DeliveryToCreate[]): Pr
       splitPath: '',
       campaignId: null,
       chunkNo: null,
-      body: JSON.stringify({ to: send.userId, messages: send.request.actionConfig.messages }),
+      body: requestBody({ to: send.userId, messages: send.request.actionConfig.messages }),
       deliverUntil: null,
     })),
   );

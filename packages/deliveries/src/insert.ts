@@ -1,6 +1,5 @@
-import { createHash } from 'node:crypto';
 import type { Tenant, TenantTicket } from '@dueline/contracts';
-import { column, sql, type Tx } from '@dueline/db';
+import { given, rowsGiven, rowsOf, sharedGiven, sql, statement, type Tx } from '@dueline/db';
 import { type LogicalSend, retryKey } from './retry-key.ts';
 
 /** A row of the ledger as its cause makes it. */
@@ -12,11 +11,16 @@ export interface DeliveryRow extends Tenant, LogicalSend {
   readonly rootId: string | null;
   readonly campaignId: string | null;
   readonly chunkNo: number | null;
-  /** Exact JSON text of the request. */
-  readonly body: string;
+  /** Exact JSON text of the request, in two parts: what it begins with, and what many requests end with alike. */
+  readonly body: { readonly own: string; readonly shared: string };
   /** Instant after which it is not worth sending; null: a day from the decision. */
   readonly deliverUntil: string | null;
   readonly traceparent: string | undefined;
+}
+
+/** The JSON of a request to these people; null: to everybody, who are not named. */
+export function requestBody({ to, messages }: { to: string | readonly string[] | null; messages: unknown }) {
+  return { own: to === null ? '{' : `{"to":${JSON.stringify(to)},`, shared: `"messages":${JSON.stringify(messages)}}` };
 }
 
 export interface CreatedDelivery extends TenantTicket {
@@ -27,37 +31,12 @@ export interface CreatedDelivery extends TenantTicket {
 const DELIVER_WITHIN_HOURS = 24;
 
 type Created = { id: string; fence: string; organization_id: string; line_oa_id: string; logical_id: string };
-type Cell = 'bigint' | 'integer' | 'text' | 'uuid' | 'timestamptz';
 
 /** none -> planned, due at once; a logical send that exists already is left out of what comes back. */
 export async function insertDeliveries(tx: Tx, rows: readonly DeliveryRow[]): Promise<CreatedDelivery[]> {
   if (rows.length === 0) return [];
-  const col = (read: (row: DeliveryRow) => string | number | null | undefined, type: Cell) =>
-    column(
-      rows.map((row) => read(row) ?? null),
-      type,
-    );
-  const created = await tx.execute<Created>(sql`
-    insert into delivery (organization_id, line_oa_id, kind, logical_id, epoch, endpoint, ordinal, user_id, trigger_rule_id,
-                          scheduled_action_id, event_id, root_id, campaign_id, chunk_no, retry_key, body, body_sha256, traceparent,
-                          published_at, deliver_until)
-    select organization_id, line_oa_id, kind, logical_id, epoch, endpoint, ordinal, user_id, trigger_rule_id,
-           scheduled_action_id, event_id, root_id, campaign_id, chunk_no, retry_key, body, body_sha256, traceparent,
-           clock_timestamp() as published_at, coalesce(deliver_until, app_now() + make_interval(hours => ${DELIVER_WITHIN_HOURS}))
-      from unnest(
-        ${col((row) => row.organizationId, 'bigint')}, ${col((row) => row.lineOaId, 'bigint')}, ${col((row) => row.kind, 'text')},
-        ${col((row) => row.logicalId, 'text')}, ${col((row) => row.epoch, 'integer')}, ${col((row) => row.endpoint, 'text')},
-        ${col((row) => row.ordinal, 'integer')}, ${col((row) => row.userId, 'text')}, ${col((row) => row.triggerRuleId, 'bigint')},
-        ${col((row) => row.scheduledActionId, 'bigint')}, ${col((row) => row.eventId, 'uuid')}, ${col((row) => row.rootId, 'uuid')},
-        ${col((row) => row.campaignId, 'bigint')}, ${col((row) => row.chunkNo, 'integer')}, ${col(retryKey, 'uuid')},
-        ${col((row) => row.body, 'text')}, ${col((row) => sha256(row.body), 'text')}, ${col((row) => row.traceparent, 'text')},
-        ${col((row) => row.deliverUntil, 'timestamptz')})
-        as send (organization_id, line_oa_id, kind, logical_id, epoch, endpoint, ordinal, user_id, trigger_rule_id, scheduled_action_id,
-                 event_id, root_id, campaign_id, chunk_no, retry_key, body, body_sha256, traceparent, deliver_until)
-     order by logical_id collate "C", kind, epoch, ordinal
-        on conflict do nothing
-    returning id, fence, organization_id, line_oa_id, logical_id`);
-  return created.rows.map((row) => ({
+  const created = await insertSends(tx, { sends: rowsOf(rows, toRow), hours: DELIVER_WITHIN_HOURS });
+  return created.map((row) => ({
     id: row.id,
     fence: row.fence,
     organizationId: row.organization_id,
@@ -66,4 +45,41 @@ export async function insertDeliveries(tx: Tx, rows: readonly DeliveryRow[]): Pr
   }));
 }
 
-const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+/** The database puts the request together and hashes it, so that what many requests have alike travels once. */
+const insertSends = statement<Created, { sends: string; hours: number }>(sql`
+  insert into delivery (organization_id, line_oa_id, kind, logical_id, epoch, endpoint, ordinal, user_id, trigger_rule_id,
+                        scheduled_action_id, event_id, root_id, campaign_id, chunk_no, retry_key, body, body_sha256, traceparent,
+                        published_at, deliver_until)
+  select organization_id, line_oa_id, kind, logical_id, epoch, endpoint, ordinal, user_id, trigger_rule_id,
+         scheduled_action_id, event_id, root_id, campaign_id, chunk_no, retry_key, body, encode(sha256(convert_to(body, 'UTF8')), 'hex'),
+         traceparent, clock_timestamp(), coalesce(deliver_until, app_now() + make_interval(hours => ${given('hours')}::integer))
+    from ${rowsGiven('sends')} as send (
+           organization_id bigint, line_oa_id bigint, kind text, logical_id text, epoch integer, endpoint text, ordinal integer, user_id text,
+           trigger_rule_id bigint, scheduled_action_id bigint, event_id uuid, root_id uuid, campaign_id bigint, chunk_no integer,
+           retry_key uuid, own_body text, shared_body integer, traceparent text, deliver_until timestamptz)
+   cross join lateral (select own_body || (${sharedGiven('sends', 'shared_body')} #>> '{}') as body offset 0) as request
+   order by logical_id collate "C", kind, epoch, ordinal
+      on conflict do nothing
+  returning id, fence, organization_id, line_oa_id, logical_id`);
+
+const toRow = (row: DeliveryRow, share: (document: unknown) => number | null) => ({
+  organization_id: row.organizationId,
+  line_oa_id: row.lineOaId,
+  kind: row.kind,
+  logical_id: row.logicalId,
+  epoch: row.epoch,
+  endpoint: row.endpoint,
+  ordinal: row.ordinal,
+  user_id: row.userId,
+  trigger_rule_id: row.triggerRuleId,
+  scheduled_action_id: row.scheduledActionId,
+  event_id: row.eventId,
+  root_id: row.rootId,
+  campaign_id: row.campaignId,
+  chunk_no: row.chunkNo,
+  retry_key: retryKey(row),
+  own_body: row.body.own,
+  shared_body: share(row.body.shared),
+  traceparent: row.traceparent,
+  deliver_until: row.deliverUntil,
+});
