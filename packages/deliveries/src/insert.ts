@@ -52,7 +52,7 @@ const insertSends = statement<Created, { sends: string; hours: number }>(sql`
                         published_at, deliver_until)
   select organization_id, line_oa_id, kind, logical_id, epoch, endpoint, ordinal, user_id, trigger_rule_id,
          scheduled_action_id, event_id, root_id, campaign_id, chunk_no, retry_key, body, encode(sha256(convert_to(body, 'UTF8')), 'hex'),
-         traceparent, clock_timestamp(), coalesce(deliver_until, app_now() + make_interval(hours => ${given('hours')}::integer))
+         traceparent, clock_timestamp() as published_at, coalesce(deliver_until, app_now() + make_interval(hours => ${given('hours')}::integer))
     from ${rowsGiven('sends')} as send (
            organization_id bigint, line_oa_id bigint, kind text, logical_id text, epoch integer, endpoint text, ordinal integer, user_id text,
            trigger_rule_id bigint, scheduled_action_id bigint, event_id uuid, root_id uuid, campaign_id bigint, chunk_no integer,
