@@ -43,8 +43,8 @@ export function copyOfSources(): WorkingCopy {
 }
 
 function workspaceFolders(): string[] {
-  return globSync('{apps/*,packages/*,infra/*,demo,e2e,models,stress,tools}/package.json', { cwd: ROOT }).map((path) =>
-    dirname(path),
+  return globSync('{apps/*,packages/*,infra/*,bench,demo,e2e,models,stress,tools}/package.json', { cwd: ROOT }).map(
+    (path) => dirname(path),
   );
 }
 

@@ -79,7 +79,7 @@ async function drainPeer(
   const used = use();
   const { distinct, doubled, firstAt, lastAt, bootCpuSeconds } = await worker.stop();
   return {
-    figures: { 'actions/s': distinct / ((lastAt - firstAt) / 1_000) },
+    figures: { 'actions/s': distinct / (Math.max(1, lastAt - firstAt) / 1_000) }, // a clock tells whole milliseconds
     use: withoutBoot(used, bootCpuSeconds),
     units: count,
     lost: Math.max(count - distinct, await peer.left()),
