@@ -16,7 +16,7 @@ export const QUEUE: Profile = {
 /** Without a broker before the decision: trigger-worker claims and decides in one transaction. */
 export const INLINE: Profile = {
   name: 'Dueline, inline',
-  settings: 'trigger-worker claims and decides 500 at a time in one transaction; defaults otherwise',
+  settings: 'trigger-worker takes and decides 500 at a time in one transaction and one write; defaults otherwise',
   env: { QUEUE_PROFILE: 'false', INLINE_PROFILE: 'true', INLINE_BATCH: '500' },
 };
 

@@ -46,7 +46,7 @@ const insertRows = (accounts: readonly Account[], rows: { first: number; last: n
       on account.number = 1 + n % ${accounts.length}::int
     join trigger_rule as rule on rule.id = account.rule_id
    cross join lateral (select gen_random_uuid() as id where n >= 0) as event
-   cross join lateral (select ${rows.when} as at) as due`;
+   cross join lateral (select ${rows.when} as at where n >= 0) as due`; // "n", so that each row draws its own
 
 /** Takes away what earlier rounds left, but for what waits for a time to come. */
 export async function clear(product: Product, { keepWaiting }: { keepWaiting: boolean }): Promise<void> {
