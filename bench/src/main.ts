@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { runCommand, untilInterrupted } from '@dueline/demo';
 import { readCircumstances } from './measure/machine.ts';
 import { setStage } from './product/stage.ts';
 import { recordReport } from './record.ts';
@@ -11,9 +12,12 @@ const HELP = `usage: ./dueline bench <scenario> [--peers] [--json] [--rounds N] 
   Measures on servers of its own that are set as in production (every commit on the disk), with our apps as they are installed.
   Exit 0 when nothing was lost or doubled and no floor was missed, else 1.
 
-${SCENARIOS.map(({ name, what }) => `  ${name.padEnd(14)} ${what}`).join('\n')}
+${SCENARIOS.map(({ name, brief }) => `  ${name.padEnd(14)} ${brief}`).join('\n')}
 
-  --peers      graphile-worker, pg-boss, BullMQ (AOF) and plain SQL beside ours, in the same rounds
+  --peers      graphile-worker, pg-boss, BullMQ (AOF) and plain SQL beside ours, in the same rounds:
+               ${SCENARIOS.filter(({ hasPeers }) => hasPeers)
+                 .map(({ name }) => name)
+                 .join(', ')}
   --json       one JSON object as the last line of standard output; the rest goes to standard error
   --rounds N   quiet rounds of each (3); a round in which others used more than 15 % of the machine is repeated
   --scale S    so much of the work, to try the bench itself, e.g. 0.01 (1); floors are for the whole
@@ -42,6 +46,7 @@ function readOptions(args: readonly string[]): Options | 'help' {
   if (scenario === undefined) throw new Error(`there is no scenario "${name}"`);
   if (rest.length > 0) throw new Error(`one scenario at a time; "${rest.join(' ')}" is too much`);
   if (!/^[1-9]\d?$/.test(values.rounds)) throw new Error('--rounds takes a whole number from 1 to 99');
+  if (values.peers && !scenario.hasPeers) throw new Error(`"${name}" measures no other queues`);
   const scale = Number(values.scale);
   if (!(scale > 0 && scale <= 1)) throw new Error('--scale takes a number above 0, 1 at most');
   const { peers, json, record } = values;
@@ -62,40 +67,17 @@ async function bench(options: Options, command: string): Promise<Report> {
   }
 }
 
-function untilInterrupted(): AbortSignal {
-  const interrupted = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(signal, () => {
-      if (interrupted.signal.aborted) process.exit(130); // apps and workers follow their parent
-      interrupted.abort();
-    });
-  }
-  return interrupted.signal;
-}
-
-function fail(error: unknown, { code, help = '' }: { code: number; help?: string }): void {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n${help}`);
-  process.exitCode = code;
-}
-
 const args = process.argv.slice(2);
-let options: Options | 'help' | undefined;
-try {
-  options = readOptions(args);
-} catch (error) {
-  fail(error, { code: 2, help: `\n${HELP}` });
-}
-if (options === 'help') process.stdout.write(HELP);
-else if (options !== undefined) {
-  try {
-    const command = ['./dueline bench', ...args.filter((arg) => arg !== '--record' && arg !== '--json')].join(' ');
-    const report = await bench(options, command);
+await runCommand({
+  help: HELP,
+  read: readOptions,
+  run: async (options) => {
+    const words = args.filter((arg) => arg !== '--record' && arg !== '--json');
+    const report = await bench(options, ['./dueline bench', ...words].join(' '));
     const text = describeReport(options.scenario, report);
     (options.json ? process.stderr : process.stdout).write(`${text}\n`);
     if (options.json) process.stdout.write(`${JSON.stringify(report)}\n`);
     if (options.record) recordReport(report.scenario, text);
-    process.exitCode = report.ok ? 0 : 1;
-  } catch (error) {
-    fail(error, { code: 1 });
-  }
-}
+    return report.ok ? 0 : 1;
+  },
+});

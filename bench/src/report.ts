@@ -73,7 +73,7 @@ function rowOf(standing: Standing, standings: readonly Standing[]): string[] {
     ),
     ...namesOf(standings, ({ cpu }) => cpu).map((group) => figureCell(standing.cpu[group])),
     quiet.length > 0 ? String(quiet.length) : `${counted.length}, none quiet`,
-    range(({ use }) => use.foreignPercent),
+    counted.some(({ isUseUnknown }) => isUseUnknown) ? '–' : range(({ use }) => use.foreignPercent),
     range(({ spin }) => spin),
     String(standing.lost),
     String(standing.doubled),

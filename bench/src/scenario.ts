@@ -24,9 +24,13 @@ export interface Expectation {
 
 export interface Scenario {
   readonly name: string;
+  /** For the list of scenarios. */
+  readonly brief: string;
   /** What is measured, in a sentence for those who read the table. */
   readonly what: string;
   readonly expectations: readonly Expectation[];
+  /** Whether other queues can be measured beside ours. */
+  readonly hasPeers: boolean;
   run(stage: Stage, options: BenchOptions): Promise<Standing[]>;
 }
 

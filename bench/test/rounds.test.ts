@@ -76,3 +76,10 @@ test('an interrupted bench ends before the next contestant', async () => {
   const running = runRounds([contestant('a', [])], { ...options, interrupted: interrupted.signal });
   await expect(running).rejects.toThrow('interrupted');
 });
+
+test('a round in which processes were killed counts, whoever seems to have used the machine, and tells no processor time', async () => {
+  const samples = Array.from({ length: 3 }, () => ({ ...sample(4, 60), isUseUnknown: true }));
+  const [standing] = await runRounds([contestant('a', samples)], options);
+  expect(standing).toMatchObject({ figures: { 'actions/s': 4 }, cpu: {} });
+  expect(standing?.samples.every(({ isQuiet }) => isQuiet)).toBe(true);
+});

@@ -1,3 +1,4 @@
+export { type Command, runCommand, untilInterrupted } from './command.ts';
 export { APP_NAMES, type App, type AppName, startApp, untilReady } from './stack/apps.ts';
 export { createPlace, type Place } from './stack/place.ts';
 export { ROOT } from './stack/process.ts';

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { CAMPAIGN_STATUS } from '@dueline/contracts';
+import { runCommand, untilInterrupted } from './command.ts';
 import { judge, type Verdict } from './judge.ts';
 import { createNarrator, invitation, type Narrator } from './narrate.ts';
 import { readActions, readCampaigns, readDecisions, readWaits, watchReceipts } from './observe.ts';
@@ -72,7 +73,8 @@ async function tellStory(
 async function run(options: Options): Promise<number> {
   const out = options.json ? process.stderr : process.stdout;
   const narrator = createNarrator((text) => out.write(text), { colours: out.isTTY === true });
-  const interrupted = untilInterrupted();
+  const signal = untilInterrupted();
+  const interrupted = new Promise<undefined>((resolve) => signal.addEventListener('abort', () => resolve(undefined)));
   narrator.line('starting PostgreSQL, RabbitMQ, Redis, the LINE simulator and five apps');
   const starting = startStack({ name: 'demo', env: process.env, channels, tell: narrator.line });
   const stack = await Promise.race([starting, interrupted]);
@@ -104,19 +106,6 @@ async function run(options: Options): Promise<number> {
   }
 }
 
-function untilInterrupted(): Promise<undefined> {
-  return new Promise((resolve) => {
-    let signals = 0;
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-      process.on(signal, () => {
-        signals += 1;
-        if (signals > 1) process.exit(130); // the apps follow their parent, the servers go with the exit hook of their run
-        resolve(undefined);
-      });
-    }
-  });
-}
-
 function readOptions(args: readonly string[]): Options | 'help' {
   const { values } = parseArgs({
     args: [...args],
@@ -138,21 +127,4 @@ function readOptions(args: readonly string[]): Options | 'help' {
 // Whoever read our output may be gone (a closed terminal, `| head`): what was started must be stopped in order all the same.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 
-try {
-  const options = parsedOptions(process.argv.slice(2));
-  if (options === 'help') process.stdout.write(HELP);
-  else process.exitCode = await run(options);
-} catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-  process.exitCode = 1;
-}
-
-/** The options, or the reason why there are none, with exit code 2. */
-function parsedOptions(args: readonly string[]): Options | 'help' {
-  try {
-    return readOptions(args);
-  } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${HELP}`);
-    process.exit(2);
-  }
-}
+await runCommand({ help: HELP, read: readOptions, run });

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { runCommand, untilInterrupted } from '@dueline/demo';
 import type { Report } from './report.ts';
 import { PROFILES, type Profile, run } from './run.ts';
 import { runWithoutFence } from './without-fence.ts';
@@ -61,17 +62,6 @@ async function stress(args: readonly string[], options: Options): Promise<number
   return result.violations === 0 ? 0 : 1;
 }
 
-function untilInterrupted(): AbortSignal {
-  const interrupted = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(signal, () => {
-      if (interrupted.signal.aborted) process.exit(130); // the apps follow their parent
-      interrupted.abort();
-    });
-  }
-  return interrupted.signal;
-}
-
 function linesOf({ samples, operations, refused, ...counts }: Report): string[] {
   const linesFor = (numbers: object, prefix = '') =>
     Object.entries(numbers).map(([name, value]) => `${`${prefix}${name}`.padEnd(26)} ${value}`);
@@ -79,23 +69,4 @@ function linesOf({ samples, operations, refused, ...counts }: Report): string[] 
   return [...linesFor(counts), ...linesFor(operations, 'people: '), ...linesFor(refused, 'refused: '), ...found];
 }
 
-function fail(error: unknown, { code, help = '' }: { code: number; help?: string }): void {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n${help}`);
-  process.exitCode = code;
-}
-
-const args = process.argv.slice(2);
-let options: Options | 'help' | undefined;
-try {
-  options = readOptions(args);
-} catch (error) {
-  fail(error, { code: 2, help: `\n${HELP}` });
-}
-if (options === 'help') process.stdout.write(HELP);
-else if (options !== undefined) {
-  try {
-    process.exitCode = await stress(args, options);
-  } catch (error) {
-    fail(error, { code: 1 });
-  }
-}
+await runCommand({ help: HELP, read: readOptions, run: (options) => stress(process.argv.slice(2), options) });

@@ -119,6 +119,17 @@ test('[T9] a message that comes back, because its connection was lost or its pro
   expect(await count(own.db, 'batch_in_hand')).toBe(0);
 });
 
+test('[T9] of a message that comes back after its commit no row is decided alone, because each has ended', async () => {
+  await dueActions(own.db, tenant, { count: 3 });
+  const tickets = await claimAll(own.db);
+  await fire(decideDeps(own.db), tickets);
+  await own.db.$client.query(`create function refuse() returns trigger language plpgsql as $$ begin raise exception 'in hand'; end $$;
+    create trigger refuse before insert on batch_in_hand for each row execute function refuse()`);
+  const deps = decideDeps(own.db);
+  expect(await fire(deps, tickets, { deliveryCount: 1 })).toMatchObject({ outcome: 'discarded' });
+  expect(deps.errors).toEqual([]);
+});
+
 test('[T9] rows of a message that came back stay suspected when their lease has run out meanwhile', async () => {
   await dueActions(own.db, tenant, { count: 2 });
   const stale = (await claimAll(own.db)).map((ticket) => ({ ...ticket, fence: '0' }));

@@ -12,9 +12,11 @@ export interface Sample {
   /** Work that was to be done and was not, and work that was done more than once. */
   readonly lost: number;
   readonly doubled: number;
+  /** Processes were killed in it and took with them what they had used, which now looks like others' use: neither is told. */
+  readonly isUseUnknown?: boolean;
 }
 
-export interface MeasuredSample extends Sample {
+interface MeasuredSample extends Sample {
   readonly spin: number;
   /** False when others used the machine meanwhile: the sample is not used. */
   readonly isQuiet: boolean;
@@ -74,17 +76,18 @@ export async function runRounds(contestants: readonly Contestant[], options: Rou
 async function measure(contestant: Contestant): Promise<MeasuredSample> {
   const spin = spinMs();
   const sample = await contestant.run();
-  return { ...sample, spin, isQuiet: sample.use.foreignPercent <= MAX_FOREIGN_PERCENT };
+  const { isUseUnknown = false, use } = sample;
+  return { ...sample, spin, isQuiet: isUseUnknown || use.foreignPercent <= MAX_FOREIGN_PERCENT };
 }
 
-const describe = ({ figures, use, isQuiet, lost, doubled }: MeasuredSample): string =>
+const describe = ({ figures, use, isQuiet, isUseUnknown, lost, doubled }: MeasuredSample): string =>
   [
     ...Object.entries(figures).map(([name, value]) => `${rounded(value)} ${name}`),
-    `others ${rounded(use.foreignPercent)} %${isQuiet ? '' : ', not counted'}`,
+    isUseUnknown ? 'others unknown' : `others ${rounded(use.foreignPercent)} %${isQuiet ? '' : ', not counted'}`,
     ...(lost + doubled === 0 ? [] : [`LOST ${lost}, DOUBLED ${doubled}`]),
   ].join(', ');
 
-export function standingOf(
+function standingOf(
   { name, settings }: Pick<Contestant, 'name' | 'settings'>,
   samples: readonly MeasuredSample[],
 ): Standing {
@@ -107,7 +110,8 @@ export function standingOf(
 }
 
 /** Processor seconds per 10,000 units by group, without what the bench itself used to watch. */
-function cpuOf({ use, units }: Sample): Record<string, number> {
+function cpuOf({ use, units, isUseUnknown }: Sample): Record<string, number> {
+  if (isUseUnknown) return {};
   const { bench: _, ...groups } = use.seconds;
   const per = Object.entries(groups).map(([group, seconds]): [string, number] => [group, (seconds / units) * 10_000]);
   return { ...Object.fromEntries(per), all: per.reduce((sum, [, seconds]) => sum + seconds, 0) };

@@ -53,7 +53,6 @@ export function createBullmqPeer({ redisUrl, redisPrefix = 'bench' }: PeerUrls, 
     name,
     describe: (mode) =>
       `bullmq ${versionOf('bullmq')} on Redis, appendfsync ${policy} ${JSON.stringify(OPTIONS[mode])}`,
-    server: 'redis',
     prepareServer: async () => switchLogOn(await redis.get(), policy),
     reset: async () => {
       await queue.close(); // it wrote what it knows of itself when it was opened

@@ -43,7 +43,6 @@ export function createGraphileWorkerPeer({ databaseUrl }: PeerUrls): Peer {
   return {
     name: 'graphile-worker',
     describe: (mode) => `graphile-worker ${versionOf('graphile-worker')} ${JSON.stringify(OPTIONS[mode])}`,
-    server: 'postgres',
     reset: async () => {
       await pool.query(`drop schema if exists ${SCHEMA} cascade`);
       await (await utils.get()).migrate();

@@ -17,8 +17,6 @@ export interface Peer {
   readonly name: string;
   /** Its version, and how each mode sets it, for the report. */
   readonly describe: (mode: Mode) => string;
-  /** Where its processor time goes beside its own workers. */
-  readonly server: 'postgres' | 'redis';
   /**
    * Sets its server as its documentation asks for, before each round: others of the same server may have set it otherwise.
    * Only on a server that nobody else uses. Absent: the server is right as it is.

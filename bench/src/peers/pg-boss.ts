@@ -42,7 +42,6 @@ export function createPgBossPeer({ databaseUrl }: PeerUrls): Peer {
   return {
     name: 'pg-boss',
     describe: (mode) => `pg-boss ${versionOf('pg-boss')} ${JSON.stringify(OPTIONS[mode])}`,
-    server: 'postgres',
     reset: async () => {
       await sender.close(); // it remembers its queues
       await pool.query(`drop schema if exists ${SCHEMA} cascade`);

@@ -47,7 +47,6 @@ export function createRawSqlPeer({ databaseUrl }: PeerUrls): Peer {
   return {
     name: 'raw-sql',
     describe: (mode) => `plain SQL, ${JSON.stringify({ batchSize: PER_CLAIM, ...PACES[mode] })}`,
-    server: 'postgres',
     reset: async () => void (await pool.query(TABLES)),
     addMany,
     addSingly: (jobs, concurrency) => inLanes(jobs, concurrency, (job) => insert([job])),

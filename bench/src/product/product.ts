@@ -3,10 +3,11 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { createLineOa, createOrganization } from '@dueline/accounts';
 import { QUEUES, type Tenant } from '@dueline/contracts';
-import { type Database, type Db, migrate, openDatabase, sql } from '@dueline/db';
+import { type Database, type Db, migrate, openDatabase, type SQL, sql } from '@dueline/db';
 import { type App, type AppName, createPlace, type Place, startApp, untilReady } from '@dueline/demo';
 import { declareTopology } from '@dueline/mq';
 import { createRule } from '@dueline/trigger-rules';
+import { SILENT } from './silent.ts';
 import type { Stage } from './stage.ts';
 
 /** An account with a rule, to which all of its actions belong. */
@@ -34,6 +35,9 @@ export interface Running {
 
 /** People of each account: actions are for one after the other. */
 export const PEOPLE = 10_000;
+/** The n-th person, here and as SQL. */
+export const userOf = (n: number): string => `U${n.toString(16).padStart(32, '0')}`;
+export const userOfNumber = (n: SQL): SQL => sql`'U' || lpad(to_hex(${n}), 32, '0')`;
 /** What an action re-checks when it comes due; it holds for everybody. */
 export const CONDITION = { attribute: 'city', to: 'Oslo' };
 /** Who claims, decides and hands over. LINE is not a part of what is measured, so what talks to it does not run. */
@@ -48,9 +52,7 @@ export async function openProduct(
   const id = randomBytes(3).toString('hex');
   const place = await createPlace(services.urls, `dueline_bench_${name}_${id}`);
   await migrate({ url: place.databaseUrl });
-  const ignore = () => undefined;
-  const log = { debug: ignore, info: ignore, warn: ignore, error: ignore };
-  await declareTopology({ url: place.amqpUrl, managementUrl: place.amqpManagementUrl, queues: QUEUES, log });
+  await declareTopology({ url: place.amqpUrl, managementUrl: place.amqpManagementUrl, queues: QUEUES, log: SILENT });
   const database = openDatabase({
     url: place.databaseUrl,
     applicationName: 'bench',
@@ -99,7 +101,7 @@ async function seedAccounts(db: Db, { count, secretsKey }: { count: number; secr
     });
     await db.execute(sql`
       insert into line_user (organization_id, line_oa_id, user_id, attributes)
-      select ${tenant.organizationId}, ${tenant.lineOaId}, 'U' || lpad(to_hex(n), 32, '0'), '{"city": "Oslo", "points": 7}'
+      select ${tenant.organizationId}, ${tenant.lineOaId}, ${userOfNumber(sql`n`)}, '{"city": "Oslo", "points": 7}'
         from generate_series(0, ${PEOPLE}::int - 1) as n`);
     const ruleId = await createRule(db, tenant, {
       name: 'bench',

@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs';
 import { actionExecute } from '@dueline/contracts';
 import { column, inTransaction, sql } from '@dueline/db';
 import { sleep } from '@dueline/kernel';
-import { type Broker, connectBroker, DONE } from '@dueline/mq';
+import { DONE } from '@dueline/mq';
 import { scheduleMany } from '@dueline/scheduled-actions';
+import { connectTo } from './broker.ts';
 import type { Product, Running } from './product.ts';
 import { actionOf } from './write.ts';
 
@@ -39,7 +40,7 @@ export async function writeSteadily(product: Product, perSecond: number, stop: A
       await inTransaction(product.database.db, (tx) => scheduleMany(tx, actions));
       written += size;
     }
-    await sleep(WRITE_EVERY_MS, stop).catch(() => undefined);
+    await sleep(WRITE_EVERY_MS, stop);
   }
   return written;
 }
@@ -48,14 +49,13 @@ export async function writeSteadily(product: Product, perSecond: number, stop: A
 export interface Drain {
   /** Different messages that arrived, and how many arrived again. */
   readonly counts: { arrived: number; again: number };
+  /** Resolves when every message that was published has arrived. */
+  settled(): Promise<void>;
   stop(): Promise<void>;
 }
 
 export async function drainSteadily(product: Product): Promise<Drain> {
-  const ignore = () => undefined;
-  const log = { debug: ignore, info: ignore, warn: ignore, error: ignore };
-  const broker: Broker = connectBroker({ url: product.place.amqpUrl, appId: 'bench', log });
-  await broker.ready();
+  const broker = await connectTo(product);
   const counts = { arrived: 0, again: 0 };
   const consumer = broker.consume(
     actionExecute,
@@ -72,8 +72,8 @@ export async function drainSteadily(product: Product): Promise<Drain> {
   const removing = removeEnded(product, stopping.signal);
   return {
     counts,
+    settled: () => broker.settled(),
     stop: async () => {
-      await broker.settled();
       stopping.abort();
       await removing;
       await consumer.drain();
@@ -96,7 +96,7 @@ async function removeEnded({ database }: Product, stop: AbortSignal): Promise<vo
        where id < (select coalesce(min(id), 0) from scheduled_action
                     where status <> 'done' or executed_at > app_now() - make_interval(secs => ${KEEP_SECONDS}))
          and status = 'done'`);
-    await sleep(1_000, stop).catch(() => undefined);
+    await sleep(1_000, stop);
   }
 }
 

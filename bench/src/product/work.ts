@@ -2,7 +2,7 @@ import { column, inTransaction, sql } from '@dueline/db';
 import { purgeQueues } from '@dueline/demo';
 import { sleep } from '@dueline/kernel';
 import { wakeDue } from '@dueline/scheduled-actions';
-import { type Account, CONDITION, PEOPLE, type Product } from './product.ts';
+import { type Account, CONDITION, PEOPLE, type Product, userOfNumber } from './product.ts';
 
 /** When each row is due, as SQL over its number `n`, from 0. */
 export type When = ReturnType<typeof sql>;
@@ -30,7 +30,7 @@ const insertRows = (accounts: readonly Account[], rows: { first: number; last: n
   insert into scheduled_action (organization_id, line_oa_id, trigger_rule_id, rule_version, event_id, root_id, user_id, action_type, action_config,
                                 source_config, delay_spec, lane, execute_at, due_at, dedup_key)
   select account.organization_id, account.line_oa_id, account.rule_id, rule.version, event.id, event.id,
-         'U' || lpad(to_hex(n % ${PEOPLE}::int), 32, '0'), rule.action_type, rule.action_config, ${JSON.stringify(CONDITION)}::jsonb,
+         ${userOfNumber(sql`n % ${PEOPLE}::int`)}, rule.action_type, rule.action_config, ${JSON.stringify(CONDITION)}::jsonb,
          '{"mode": "normal", "seconds": 60, "reEvaluateConditions": true}', 1, due.at, due.at, 'ev:' || event.id
     from generate_series(${rows.first}::int, ${rows.last}::int) as n
     join unnest(${column(
@@ -52,17 +52,15 @@ const insertRows = (accounts: readonly Account[], rows: { first: number; last: n
 export async function clear(product: Product, { keepWaiting }: { keepWaiting: boolean }): Promise<void> {
   const { $client } = product.database.db;
   await purgeQueues(product.place);
-  if (keepWaiting) {
-    const client = await $client.connect();
-    try {
-      await client.query(
-        "begin; set local session_replication_role = replica; delete from scheduled_action where status <> 'pending'; commit",
-      );
-    } finally {
-      client.release();
-    }
-    await $client.query('truncate trigger_log, delivery cascade');
-  } else await $client.query('truncate scheduled_action, trigger_log, delivery cascade');
+  if (!keepWaiting) {
+    await $client.query('truncate scheduled_action, trigger_log, delivery cascade');
+    return;
+  }
+  await inTransaction(product.database.db, async (tx) => {
+    await tx.execute(sql`set local session_replication_role = replica`);
+    await tx.execute(sql`delete from scheduled_action where status <> 'pending'`);
+  });
+  await $client.query('truncate trigger_log, delivery cascade');
 }
 
 /** The disk and the statistics as they are when nothing has just been filled. */
@@ -76,13 +74,12 @@ export async function hold({ database }: Product): Promise<void> {
   await database.db.$client.query('update line_oa set stopped_at = app_now()');
 }
 
-/** Lets them go. @returns When, by the database's clock, in milliseconds of the epoch. */
+/** Lets them go. @returns When, by the database's clock, in milliseconds of the epoch; a moment before they are free. */
 export async function letGo({ database: { db } }: Product): Promise<number> {
-  await db.$client.query('update line_oa set stopped_at = null');
-  await wakeDue(db);
   const { rows } = await db.$client.query<{ ms: number }>(
-    'select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms',
+    'update line_oa set stopped_at = null returning (extract(epoch from clock_timestamp()) * 1000)::float8 as ms',
   );
+  await wakeDue(db);
   return rows[0]?.ms ?? Number.NaN;
 }
 

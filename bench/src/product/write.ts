@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { ActionToSchedule } from '@dueline/scheduled-actions';
-import { CONDITION, MESSAGE, PEOPLE, type Product } from './product.ts';
+import { CONDITION, MESSAGE, PEOPLE, type Product, userOf } from './product.ts';
 
 /** The n-th action of a run, for the n-th person of the accounts by turns, due in so many seconds. */
 export function actionOf({ accounts }: Product, n: number, seconds: number): ActionToSchedule {
@@ -10,7 +10,7 @@ export function actionOf({ accounts }: Product, n: number, seconds: number): Act
   const eventId = randomUUID();
   return {
     ...{ organizationId, lineOaId, triggerRuleId: ruleId, ruleVersion: 1, eventId, rootId: eventId },
-    userId: `U${(n % PEOPLE).toString(16).padStart(32, '0')}`,
+    userId: userOf(n % PEOPLE),
     request: { actionType: 'send_message', actionConfig: { messages: [{ type: 'text', text: MESSAGE }] } },
     delay: { mode: 'normal', seconds, reEvaluateConditions: true },
     ...{ isBulk: false, sourceConfig: CONDITION, dedupKey: `ev:${eventId}`, openKey: null, traceparent: undefined },

@@ -24,6 +24,8 @@ const flat = (profile: Profile): Expectation => ({
 
 export const drainBesideScenario: Scenario = {
   name: 'drain-beside',
+  brief: 'the same beside up to 5 million that are not due',
+  hasPeers: true,
   what: '100,000 actions that are due, as in `drain`, beside 0.1, 1 and 5 million that wait for a time between tomorrow and a month from now; the others beside 1 million.',
   expectations: [flat(INLINE), flat(QUEUE)],
   run: async (stage, options) => {

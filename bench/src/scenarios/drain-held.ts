@@ -14,6 +14,8 @@ const BARE = 'Dueline, claim and finish alone';
 
 export const drainHeldScenario: Scenario = {
   name: 'drain-held',
+  brief: 'the same while somebody holds an old snapshot',
+  hasPeers: true,
   what: 'While another session holds an old snapshot, as a report or a backup does, nothing that was claimed can be cleaned away: claims after 200,000 others, all due within the same ten minutes, with and without it; and `drain` with one held.',
   expectations: [
     {

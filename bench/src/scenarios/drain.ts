@@ -11,6 +11,8 @@ const RATE = 'actions/s';
 
 export const drainScenario: Scenario = {
   name: 'drain',
+  brief: 'a backlog of 100,000 actions',
+  hasPeers: true,
   what: '100,000 actions that are due: from the moment in which they may be claimed until the last is decided. An action of ours is claimed, its rule and person are read and its conditions evaluated, and in one transaction it is finished and leaves a line of history and a message to send; a job of the others does nothing.',
   expectations: [
     ...(

@@ -31,6 +31,8 @@ const onTime = (profile: Profile): Expectation[] => {
 
 export const lateScenario: Scenario = {
   name: 'late',
+  brief: 'how late actions are that come due at random instants',
+  hasPeers: true,
   what: 'Actions that come due at random instants over 20 seconds, 100 and 1,000 a second, while 1 million others wait; a job of the others the same, with nothing beside it. Late is how long after its time it was begun, and decided.',
   expectations: [BOTH, QUEUE, INLINE].flatMap(onTime),
   run: (stage, options) => {

@@ -1,7 +1,8 @@
 import { MAX_TICKETS_PER_MESSAGE, scheduledActionFire, type Tickets } from '@dueline/contracts';
-import { type Broker, connectBroker, DONE, type OutgoingMessage } from '@dueline/mq';
+import { type Broker, DONE, type OutgoingMessage } from '@dueline/mq';
 import { meterProcessors } from '../measure/processor.ts';
 import type { Contestant, Sample } from '../measure/rounds.ts';
+import { connectTo } from '../product/broker.ts';
 import type { Product } from '../product/product.ts';
 import type { Stage } from '../product/stage.ts';
 import type { Scenario } from '../scenario.ts';
@@ -16,6 +17,8 @@ const nameOf = (tickets: number): string => `${tickets} action${tickets === 1 ? 
 
 export const mqScenario: Scenario = {
   name: 'mq',
+  brief: 'fire messages of 1, 50 and 100 actions',
+  hasPeers: false,
   what: 'Fire messages of 1, 50 and 100 actions through our own client and a quorum queue: published with a confirm for each, then consumed and acknowledged one by one.',
   expectations: [
     {
@@ -26,7 +29,7 @@ export const mqScenario: Scenario = {
   ],
   run: (stage, options) => {
     const messages = Math.round(MESSAGES * options.scale);
-    return withProduct(stage, { ...options, peers: false, name: 'mq' }, (product) =>
+    return withProduct(stage, { ...options, name: 'mq' }, (product) =>
       SIZES.map((tickets) => contestant(stage, product, { tickets, messages })),
     );
   },
@@ -36,11 +39,8 @@ const contestant = (stage: Stage, product: Product, size: { tickets: number; mes
   name: nameOf(size.tickets),
   settings: `${WINDOW} messages a publish, ${CONCURRENCY} in hand of the consumer`,
   run: async () => {
-    const ignore = () => undefined;
-    const log = { debug: ignore, info: ignore, warn: ignore, error: ignore };
-    const broker = connectBroker({ url: product.place.amqpUrl, appId: 'bench', log });
+    const broker = await connectTo(product);
     try {
-      await broker.ready();
       return await publishAndConsume(stage, broker, { ...size, tenant: product.accounts[0] });
     } finally {
       await broker.close();

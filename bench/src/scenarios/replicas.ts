@@ -8,6 +8,8 @@ const REPLICAS = [1, 2, 4] as const;
 
 export const replicasScenario: Scenario = {
   name: 'replicas',
+  brief: 'the same with 1, 2 and 4 of each app',
+  hasPeers: false,
   what: '`drain` with 1, 2 and 4 replicas of each app, and accounts enough for all: they must not cost each other anything but the processors that they share.',
   expectations: [INLINE, QUEUE].map((profile) => ({
     what: `${profile.name}: 4 replicas against 1`,
@@ -16,7 +18,7 @@ export const replicasScenario: Scenario = {
   })),
   run: (stage, options) => {
     const count = Math.round(COUNT * options.scale);
-    return withProduct(stage, { ...options, peers: false, name: 'replicas', accounts: 8 }, (product) =>
+    return withProduct(stage, { ...options, name: 'replicas', accounts: 8 }, (product) =>
       [INLINE, QUEUE].flatMap((profile) =>
         REPLICAS.map((replicas) =>
           drainContestant(stage, product, {

@@ -3,6 +3,7 @@ import { type ActionToSchedule, scheduleMany } from '@dueline/scheduled-actions'
 import { recordDecisions } from '@dueline/trigger-rules';
 import { meterProcessors } from '../measure/processor.ts';
 import type { Contestant, Sample } from '../measure/rounds.ts';
+import { inLanes } from '../peers/calls.ts';
 import type { Job } from '../peers/peer.ts';
 import type { Product } from '../product/product.ts';
 import type { Stage } from '../product/stage.ts';
@@ -24,6 +25,8 @@ const OURS = 'Dueline';
 
 export const scheduleScenario: Scenario = {
   name: 'schedule',
+  brief: 'putting work off, one by one and in bulk',
+  hasPeers: true,
   what: `Work that shall wait until tomorrow: ${SINGLE.toLocaleString('en-US')} one by one, ${CONCURRENCY} in flight, each in a transaction of its own; and 100,000 in bulk. Ours writes its line of history with each.`,
   expectations: [
     ['one by one against pg-boss', singly(OURS), singly('pg-boss'), 1.5, 2],
@@ -72,7 +75,8 @@ function ours(stage: Stage, product: Product, { single, bulk }: Counts): Contest
       name: singly(OURS),
       settings: `scheduleMany of one and its line of history in a transaction, ${CONCURRENCY} in flight`,
       run: () => {
-        const work = () => inLanes(single, CONCURRENCY, (n) => write(n, n + 1));
+        const numbers = Array.from({ length: single }, (_, n) => n);
+        const work = () => inLanes(numbers, CONCURRENCY, (n) => write(n, n + 1));
         return timed(stage, { count: single, prepare, work, written });
       },
     },
@@ -104,18 +108,6 @@ async function scheduleAndRecord(tx: Tx, actions: readonly ActionToSchedule[]): 
       };
     }),
   );
-}
-
-async function inLanes(count: number, lanes: number, write: (n: number) => Promise<unknown>): Promise<void> {
-  let next = 0;
-  const lane = async () => {
-    while (next < count) {
-      const n = next;
-      next += 1;
-      await write(n);
-    }
-  };
-  await Promise.all(Array.from({ length: lanes }, lane));
 }
 
 function others(stage: Stage, peers: Peers, { single, bulk }: Counts): Contestant[] {

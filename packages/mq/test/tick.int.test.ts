@@ -1,15 +1,12 @@
 import { expect, test } from 'vitest';
-import { DONE, TICK } from '../src/index.ts';
+import { type Broker, DONE, TICK } from '../src/index.ts';
 import { minuteQueue, TEST_QUEUES } from './queues.ts';
 import { operator, setUp, takeFrom, until } from './support.ts';
 
 const queues = [...TEST_QUEUES, minuteQueue];
 
-test('a tick is a message of zero bytes, and its handler is called for it', async () => {
-  const { vhost, broker } = await setUp({ queues });
-  expect(await broker.publish(minuteQueue, [TICK])).toEqual([{ ok: true }]);
-  expect((await takeFrom(await operator(vhost), 'minute')).content).toHaveLength(0);
-
+/** Takes every tick. @returns How many so far. */
+function countTicks(broker: Broker): () => number {
   let handled = 0;
   broker.consume(
     minuteQueue,
@@ -19,8 +16,17 @@ test('a tick is a message of zero bytes, and its handler is called for it', asyn
     },
     { concurrency: 1 },
   );
+  return () => handled;
+}
+
+test('a tick is a message of zero bytes, and its handler is called for it', async () => {
+  const { vhost, broker } = await setUp({ queues });
+  expect(await broker.publish(minuteQueue, [TICK])).toEqual([{ ok: true }]);
+  expect((await takeFrom(await operator(vhost), 'minute')).content).toHaveLength(0);
+
+  const handled = countTicks(broker);
   await broker.publish(minuteQueue, [TICK]);
-  await until(() => handled === 1);
+  await until(() => handled() === 1);
 });
 
 test('ticks that nobody took do not pile up: the newest one waits', async () => {
@@ -40,17 +46,9 @@ test.for([
     const channel = await (await operator(vhost)).createConfirmChannel();
     channel.publish('dueline.commands', 'minute', Buffer.from(body), { timestamp });
     await channel.waitForConfirms();
-    let handled = 0;
-    broker.consume(
-      minuteQueue,
-      async () => {
-        handled += 1;
-        return DONE;
-      },
-      { concurrency: 1 },
-    );
+    const handled = countTicks(broker);
     await broker.settled();
     await broker.publish(minuteQueue, [TICK]);
-    await until(() => handled === 1);
+    await until(() => handled() === 1);
   },
 );

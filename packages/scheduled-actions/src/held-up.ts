@@ -1,6 +1,7 @@
 import type { Tenant } from '@dueline/contracts';
 import { sql, type Tx } from '@dueline/db';
-import { type CancelledAction, type CancelledRow, cancelHeld, parseCancelled } from './cancelled.ts';
+import { type ActionRow, parseAction, type StoredAction } from './action-row.ts';
+import { cancelHeld } from './cancelled.ts';
 
 /** Rows per transaction. */
 const BATCH = 500;
@@ -23,11 +24,11 @@ const heldUp = ({ organizationId, lineOaId }: Tenant, until: string) => sql`
  * pending -> cancelled (`skipped_while_stopped`) for up to 500 actions of a stopped account that are due by `until`. The caller writes
  * their history and goes on until none are left.
  */
-export async function skipHeldUp(tx: Tx, tenant: Tenant, { until }: { until: string }): Promise<CancelledAction[]> {
-  const { rows } = await tx.execute<CancelledRow>(
+export async function skipHeldUp(tx: Tx, tenant: Tenant, { until }: { until: string }): Promise<StoredAction[]> {
+  const { rows } = await tx.execute<ActionRow>(
     sql`with ${heldUp(tenant, until)} ${cancelHeld('skipped_while_stopped')}`,
   );
-  return rows.map(parseCancelled);
+  return rows.map(parseAction);
 }
 
 /**

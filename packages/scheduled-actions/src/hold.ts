@@ -1,25 +1,12 @@
-import type {
-  ActionRequest,
-  ActionType,
-  AttributeChangedConfig,
-  Delay,
-  SendMessageConfig,
-  Tenant,
-  TenantTicket,
-  Ticket,
-} from '@dueline/contracts';
+import type { AttributeChangedConfig, Delay, TenantTicket } from '@dueline/contracts';
 import { sql, type Tx, tenantTicketRows } from '@dueline/db';
+import { ACTION, type ActionRow, parseAction, type StoredAction } from './action-row.ts';
 import type { Claim } from './claim.ts';
 import { type DueRow, PLACE, takeDue } from './due-rows.ts';
 
 /** A row, locked by the transaction that decides it. */
-export interface HeldAction extends Tenant, Ticket {
-  readonly userId: string;
-  readonly triggerRuleId: string | null;
-  readonly ruleVersion: number | null;
-  readonly eventId: string | null;
-  readonly rootId: string | null;
-  readonly request: ActionRequest;
+export interface HeldAction extends StoredAction {
+  readonly fence: string;
   readonly sourceConfig: AttributeChangedConfig | null;
   /** How its time came about; null: somebody named it. */
   readonly delaySpec: Delay | null;
@@ -43,18 +30,8 @@ export interface HeldAction extends Tenant, Ticket {
   readonly traceparent: string | null;
 }
 
-type ActionRow = {
-  id: string;
+type HeldRow = ActionRow & {
   fence: string;
-  organization_id: string;
-  line_oa_id: string;
-  user_id: string;
-  trigger_rule_id: string | null;
-  rule_version: number | null;
-  event_id: string | null;
-  root_id: string | null;
-  action_type: ActionType;
-  action_config: SendMessageConfig;
   source_config: AttributeChangedConfig | null;
   delay_spec: Delay | null;
   is_waiting: boolean;
@@ -71,8 +48,7 @@ type ActionRow = {
 };
 
 const HELD = sql`
-  action.id, action.fence, action.organization_id, action.line_oa_id, user_id, trigger_rule_id, rule_version, event_id, root_id,
-  action_type, action_config, source_config, delay_spec, expires_at is not null as is_waiting, branch, retry_count,
+  ${ACTION}, action.fence, source_config, delay_spec, expires_at is not null as is_waiting, branch, retry_count,
   rescue_count, alone, gen, traceparent,
   app_now() > due_at + make_interval(secs => max_lateness_seconds) as overdue,
   account.stopped_at is not null or organization.stopped_at is not null as stopped, account.quiet_policy,
@@ -90,7 +66,7 @@ const ACTION_WITH_ACCOUNT = sql`
  * decides once. With each comes what its account says of this moment. The status is compared as in {@link finishActions}.
  */
 export async function holdActions(tx: Tx, tickets: readonly TenantTicket[]): Promise<HeldAction[]> {
-  const { rows } = await tx.execute<ActionRow>(sql`
+  const { rows } = await tx.execute<HeldRow>(sql`
     select ${HELD}
       from ${ACTION_WITH_ACCOUNT}
       join ${tenantTicketRows(tickets)}
@@ -99,36 +75,29 @@ export async function holdActions(tx: Tx, tickets: readonly TenantTicket[]): Pro
      where action.status || '' = 'processing'
      order by action.id
        for no key update of action`);
-  return rows.map(parseAction);
+  return rows.map(parseHeld);
 }
 
 /**
  * Locks the rows that claimBatch would claim, and leaves them `pending`: for whoever decides and finishes them in this very transaction
  * ({@link finishDue}), so that each is written once. While it is open nobody else claims them; when it fails, nothing has
- * happened.
+ * happened. A row that was changed at this very moment may come as it was before: its fence keeps it from being finished, and it is
+ * taken again.
  */
 export async function holdDue(tx: Tx, claim: Claim): Promise<HeldAction[]> {
-  const rows = await takeDue<ActionRow & DueRow>(
+  const rows = await takeDue<HeldRow & DueRow>(
     tx,
     claim,
     (due) => sql`
     ${due}
     select ${HELD}, action.lane, ${PLACE} from ${ACTION_WITH_ACCOUNT} where action.id = any(array(select id from due))`,
   );
-  return rows.map(parseAction);
+  return rows.map(parseHeld);
 }
 
-const parseAction = (row: ActionRow): HeldAction => ({
-  id: row.id,
+const parseHeld = (row: HeldRow): HeldAction => ({
+  ...parseAction(row),
   fence: row.fence,
-  organizationId: row.organization_id,
-  lineOaId: row.line_oa_id,
-  userId: row.user_id,
-  triggerRuleId: row.trigger_rule_id,
-  ruleVersion: row.rule_version,
-  eventId: row.event_id,
-  rootId: row.root_id,
-  request: { actionType: row.action_type, actionConfig: row.action_config },
   sourceConfig: row.source_config,
   delaySpec: row.delay_spec,
   isWaiting: row.is_waiting,

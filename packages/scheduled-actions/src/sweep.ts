@@ -1,12 +1,13 @@
 import { sql, type Tx } from '@dueline/db';
-import { type CancelledAction, type CancelledRow, cancelHeld, parseCancelled } from './cancelled.ts';
+import { type ActionRow, parseAction, type StoredAction } from './action-row.ts';
+import { cancelHeld } from './cancelled.ts';
 
 /**
  * pending -> cancelled for at most 500 rows whose rule is deleted, in id order; rows that somebody holds are left for the next
  * call. The caller writes their history in the same transaction, and calls again until it gets none.
  */
-export async function cancelOfDeletedRules(tx: Tx): Promise<CancelledAction[]> {
-  const { rows } = await tx.execute<CancelledRow>(sql`
+export async function cancelOfDeletedRules(tx: Tx): Promise<StoredAction[]> {
+  const { rows } = await tx.execute<ActionRow>(sql`
     with left_over as materialized (
       select waiting.id
         from trigger_rule as rule
@@ -20,5 +21,5 @@ export async function cancelOfDeletedRules(tx: Tx): Promise<CancelledAction[]> {
          for no key update skip locked
     )
     ${cancelHeld('rule_deleted')}`);
-  return rows.map(parseCancelled);
+  return rows.map(parseAction);
 }
