@@ -2,10 +2,12 @@ import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { testDb } from '@dueline/db/testing';
 import type {} from '@dueline/local-services/vitest';
+import pg from 'pg';
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { PEER_NAMES, PEERS, type PeerName } from '../src/peers/index.ts';
 import { payloadOf } from '../src/peers/payload.ts';
 import type { Job } from '../src/peers/peer.ts';
+import { HISTORY, MESSAGE, TABLE } from '../src/peers/raw-sql-work.ts';
 import { countJobs, startPeerWorker } from '../src/peers/run-worker.ts';
 
 /** A database and keys of its own; the server of Redis is everybody's, so that its settings stay. */
@@ -85,6 +87,29 @@ test('raw-sql: what it has read ahead is never fired early', PATIENCE, async () 
   expect(latenessMs).toHaveLength(100);
   expect(Math.min(...latenessMs)).toBeGreaterThanOrEqual(0);
   expect(doubled).toBe(0);
+});
+
+test('raw-sql-with-history leaves a line for each step of a job, and a message to send', PATIENCE, async () => {
+  const { peer, urls } = await placeFor('raw-sql-with-history');
+  await peer.addMany(jobsDue(0, 10, () => Date.now() - 1_000));
+  const worker = await startPeerWorker({ name: 'raw-sql-with-history', mode: 'tuned', urls });
+  await expect.poll(() => worker.handled(), { timeout: 20_000 }).toBe(10);
+  await worker.stop();
+
+  const client = new pg.Client(urls.databaseUrl);
+  await client.connect();
+  onTestFinished(() => client.end());
+  const { rows } = await client.query(`
+    select action.user_id, array_agg(decision order by history.id) as decisions, min(message.body) like '[{"text": %' as has_body
+      from ${TABLE} as action
+      join ${HISTORY} as history on history.scheduled_action_id = action.id
+      join ${MESSAGE} as message on message.scheduled_action_id = action.id
+     group by action.id order by action.id`);
+  expect(rows).toEqual(
+    jobsDue(0, 10, () => 0).map((job) => ({
+      ...{ user_id: payloadOf(job).userId, decisions: ['scheduled', 'fired'], has_body: true },
+    })),
+  );
 });
 
 test('a worker that cannot work says why', PATIENCE, async () => {

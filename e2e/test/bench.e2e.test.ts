@@ -29,7 +29,7 @@ test.skipIf(missingServers(process.env).length > 0)(
     expect({ ok, lost, doubled }).toEqual({ ok: true, lost: 0, doubled: 0 });
     expect(standings.map(({ name }) => name)).toEqual([
       ...['Dueline, inline', 'Dueline, through RabbitMQ', 'Dueline, claim and finish alone'],
-      ...['graphile-worker', 'pg-boss', 'bullmq-aof-everysec', 'bullmq-aof-always', 'raw-sql'],
+      ...['graphile-worker', 'pg-boss', 'bullmq-aof-everysec', 'bullmq-aof-always', 'raw-sql', 'raw-sql-with-history'],
     ]);
     for (const { figures } of standings) expect(figures['actions/s']).toBeGreaterThan(0);
   },

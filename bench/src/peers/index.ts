@@ -10,7 +10,8 @@ export const PEERS = {
   'pg-boss': createPgBossPeer,
   'bullmq-aof-everysec': (urls) => createBullmqPeer(urls, 'everysec'),
   'bullmq-aof-always': (urls) => createBullmqPeer(urls, 'always'),
-  'raw-sql': createRawSqlPeer,
+  'raw-sql': (urls) => createRawSqlPeer(urls, 'row'),
+  'raw-sql-with-history': (urls) => createRawSqlPeer(urls, 'history'),
 } as const satisfies Readonly<Record<string, (urls: PeerUrls) => Peer>>;
 
 export type PeerName = keyof typeof PEERS;

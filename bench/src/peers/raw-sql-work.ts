@@ -5,7 +5,12 @@ import type { Mode, OnJob } from './peer.ts';
 
 export const SCHEMA = 'bench_raw_sql';
 export const TABLE = `${SCHEMA}.scheduled_action`;
+export const HISTORY = `${SCHEMA}.history`;
+export const MESSAGE = `${SCHEMA}.message`;
 export const PER_CLAIM = 500;
+
+/** What stays of a job: its row, or beside it what stays of an action of ours, a line of history for each step and a message to send. */
+export type Keeping = 'row' | 'history';
 
 interface Pace {
   /** How long it sleeps when a claim was not full. */
@@ -34,9 +39,25 @@ const CLAIM = `
   returning action.id, action.user_id, action.action_type, action.action_config, action.source_config,
             action.workflow_id, action.workflow_node_path, action.retry_count, action.execute_at, action.expires_at`;
 
-const FINISH = `
+const END = `
   update ${TABLE} set status = 'done', executed_at = now(), updated_at = now()
    where id = any($1::bigint[]) and status = 'processing'`;
+
+const FINISH: Readonly<Record<Keeping, string>> = {
+  row: END,
+  history: `
+  with ended as (
+    ${END}
+    returning id, trigger_rule_id, user_id, action_type, action_config
+  ), told as (
+    insert into ${HISTORY} (scheduled_action_id, trigger_rule_id, user_id, action_type, action_config, decision)
+    select id, trigger_rule_id, user_id, action_type, action_config, 'fired' from ended
+  )
+  insert into ${MESSAGE} (scheduled_action_id, trigger_rule_id, user_id, body, body_sha256)
+  select id, trigger_rule_id, user_id, action_config ->> 'messages',
+         encode(sha256(convert_to(action_config ->> 'messages', 'UTF8')), 'hex')
+    from ended`,
+};
 
 interface ClaimedRow {
   readonly id: string;
@@ -63,7 +84,11 @@ function createTimers(fire: (row: ClaimedRow) => void) {
 }
 
 /** Claims and finishes until it is told to stop; then it fires what it has claimed already. @returns what stops it. */
-export async function startWorking(databaseUrl: string, pace: Pace, onJob: OnJob): Promise<() => Promise<void>> {
+export async function startWorking(
+  databaseUrl: string,
+  { pace, keeping }: { pace: Pace; keeping: Keeping },
+  onJob: OnJob,
+): Promise<() => Promise<void>> {
   const [claiming, finishing] = [new pg.Client(databaseUrl), new pg.Client(databaseUrl)];
   await Promise.all([claiming.connect(), finishing.connect()]);
   let isStopping = false;
@@ -75,7 +100,7 @@ export async function startWorking(databaseUrl: string, pace: Pace, onJob: OnJob
   const finish = async (): Promise<void> => {
     const ids = handled;
     handled = [];
-    if (ids.length > 0) await finishing.query({ name: 'finish', text: FINISH, values: [ids] });
+    if (ids.length > 0) await finishing.query({ name: 'finish', text: FINISH[keeping], values: [ids] });
   };
   const loop = async (): Promise<void> => {
     let finished = Promise.resolve();

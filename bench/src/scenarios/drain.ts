@@ -24,6 +24,14 @@ export const drainScenario: Scenario = {
     ).map(([what, of, floor, goal]) => ({
       ...{ what, of, to: 'graphile-worker', figure: RATE, better: 'higher' as const, floor, goal },
     })),
+    ...(
+      [
+        ['inline against plain SQL for the same rows', INLINE.name, 0.55],
+        ['through RabbitMQ against plain SQL for the same rows', QUEUE.name, 0.4],
+      ] as const
+    ).map(([what, of, floor]) => ({
+      ...{ what, of, to: 'raw-sql-with-history', figure: RATE, better: 'higher' as const, floor },
+    })),
     {
       what: 'processor time through RabbitMQ',
       of: QUEUE.name,

@@ -19,12 +19,17 @@ const WAITING_ROWS = 1_000_000;
 
 const nameOf = (profile: Profile, perSecond: number): string => `${profile.name}, ${perSecond}/s`;
 
+/** Begun, as a job of the others is measured; decided, which takes a transaction longer, of what is installed. */
 const onTime = (profile: Profile): Expectation[] => {
   const of = nameOf(profile, PER_SECOND);
   const common = { of, better: 'lower' } as const;
+  const asInstalled: Expectation[] = [
+    { what: `${of}: begun, p50 ms`, figure: 'start p50 ms', ...common, floor: 5 },
+    { what: `${of}: decided, p99 ms`, figure: 'decided p99 ms', ...common, floor: 50 },
+  ];
   return [
-    { what: `${of}: decided, p50 ms`, figure: 'decided p50 ms', ...common, floor: 50, goal: 5 },
-    { what: `${of}: decided, p99 ms`, figure: 'decided p99 ms', ...common, floor: 50, goal: 20 },
+    ...(profile === BOTH ? asInstalled : []),
+    { what: `${of}: begun, p99 ms`, figure: 'start p99 ms', ...common, floor: 50, goal: 20 },
     { what: `${of}: begun before its time`, figure: 'early', ...common, floor: 0 },
   ];
 };

@@ -13,7 +13,8 @@ import type { Scenario } from '../scenario.ts';
 import type { Peers } from './peer-drains.ts';
 import { withProduct } from './with-product.ts';
 
-const SINGLE = 5_000;
+/** So many that plans and caches of each connection are those of a process that has been running for a while. */
+const SINGLE = 20_000;
 const BULK = 100_000;
 const CONCURRENCY = 10;
 const BATCH = 500;
@@ -32,7 +33,9 @@ export const scheduleScenario: Scenario = {
     ['one by one against pg-boss', singly(OURS), singly('pg-boss'), 1.5, 2],
     ['one by one against graphile-worker', singly(OURS), singly('graphile-worker'), 1.5, 2],
     ['one by one against a plain INSERT', singly(OURS), singly('raw-sql'), 0.7, 0.9],
+    ['one by one against plain SQL for the same rows', singly(OURS), singly('raw-sql-with-history'), 0.7, 0.9],
     ['in bulk against graphile-worker', inBulk(OURS), inBulk('graphile-worker'), 1.2, 2],
+    ['in bulk against plain SQL for the same rows', inBulk(OURS), inBulk('raw-sql-with-history'), 0.7, 0.9],
   ].map(([what, of, to, floor, goal]) => ({
     ...{ what: String(what), of: String(of), to: String(to), figure: 'rows/s', better: 'higher' },
     ...{ floor: Number(floor), goal: Number(goal) },
