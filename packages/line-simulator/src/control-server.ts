@@ -3,6 +3,9 @@ import { errorText, PermanentError } from '@dueline/kernel';
 import { type FastifyInstance, type FastifyReply, fastify } from 'fastify';
 import { ZodError } from 'zod';
 import type { Channels } from './channels.ts';
+import { checkHistory } from './checker/check-history.ts';
+import { checkOptions } from './checker/export-format.ts';
+import { readExport } from './checker/jsonl.ts';
 import type { MovableClock } from './clock.ts';
 import {
   type ChannelSettings,
@@ -60,6 +63,12 @@ export function createControlServer({ channels, ledger, metrics, clock, reset }:
   rows('/__sim/ledger/receipts', ledger.receipts);
   rows('/__sim/ledger/violations', ledger.violations);
   app.get('/__sim/ledger/summary', (request) => ({ lids: ledger.summary(ledgerQuery.parse(request.query)) }));
+  // As a stream, and of any size: an export has a line for each recipient.
+  app.addContentTypeParser('application/jsonl', (_request, payload, done) => done(null, payload));
+  app.post('/__sim/ledger/check', (request) => {
+    if (!(request.body instanceof Readable)) throw new PermanentError('the body is to be application/jsonl');
+    return checkHistory({ ledger, records: readExport(request.body), ...checkOptions.parse(request.query) });
+  });
   app.get('/__sim/metrics', () => metrics.snapshot());
   return app;
 }

@@ -1,10 +1,13 @@
 #!/usr/bin/env node
 import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
+import { runCheckCommand } from './checker/command.ts';
 import { channelList } from './config.ts';
 import { createSimulator } from './simulator.ts';
 
 const PARENT_POLL_MS = 500;
+
+if (process.argv[2] === 'check') process.exit(await runCheckCommand(process.argv.slice(3)));
 
 const { values } = parseArgs({
   options: {
