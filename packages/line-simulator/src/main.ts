@@ -7,7 +7,9 @@ import { createSimulator } from './simulator.ts';
 
 const PARENT_POLL_MS = 500;
 
-if (process.argv[2] === 'check') process.exit(await runCheckCommand(process.argv.slice(3)));
+if (process.argv[2] === 'check') {
+  process.exit(await runCheckCommand(process.argv.slice(3), (text) => process.stdout.write(text)));
+}
 
 const { values } = parseArgs({
   options: {

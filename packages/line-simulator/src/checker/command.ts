@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { errorText } from '@dueline/kernel';
 import { checkHistory, type HistoryReport } from './check-history.ts';
-import type { CheckOptions } from './export-format.ts';
+import type { CheckOptions, ExportRecord } from './export-format.ts';
 import { ledgerOfFolder, ledgerOfSimulator, readExport } from './jsonl.ts';
 
 const USAGE =
@@ -10,20 +10,25 @@ const USAGE =
   '         [--faults-ended-at <instant>] [--ended-at <instant>] [--settle-within-ms <n>] [--findings-each <n>] [--json]';
 
 /** Runs `line-simulator check`; returns the exit code: 0 all hold, 1 findings, 2 could not be checked. */
-export async function runCheckCommand(args: readonly string[]): Promise<0 | 1 | 2> {
+export async function runCheckCommand(args: readonly string[], print: (text: string) => void): Promise<0 | 1 | 2> {
   try {
     const { ledger, records, json, options } = readArgs(args);
     const report = await checkHistory({
       ledger: /^https?:\/\//.test(ledger) ? ledgerOfSimulator(ledger.replace(/\/$/, '')) : ledgerOfFolder(ledger),
-      records: readExport(records === '-' ? process.stdin : createReadStream(records)),
+      records: readExportFile(records),
       ...options,
     });
-    process.stdout.write(json ? `${JSON.stringify(report)}\n` : describeReport(report));
+    print(json ? `${JSON.stringify(report)}\n` : describeReport(report));
     return report.ok ? 0 : 1;
   } catch (error) {
-    process.stderr.write(`${errorText(error)}\n${USAGE}\n`);
+    print(`${errorText(error)}\n${USAGE}\n`);
     return 2;
   }
+}
+
+/** Opened when it is asked for, which is after the ledger: a stream that fails before anyone listens ends the process. */
+async function* readExportFile(file: string): AsyncGenerator<ExportRecord> {
+  yield* readExport(file === '-' ? process.stdin : createReadStream(file));
 }
 
 function readArgs(args: readonly string[]) {

@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { runCheckCommand } from '../../src/checker/command.ts';
 import type { ExportRecord } from '../../src/index.ts';
 import { CHANNEL, call, control, key, MULTICAST, start, text, user } from '../support.ts';
 
@@ -34,10 +35,15 @@ async function sentTo(users: readonly number[]) {
 }
 
 async function runCheck(...args: string[]) {
-  const child = spawn(process.execPath, [MAIN, 'check', ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const output: string[] = [];
+  const code = await runCheckCommand(args, (text) => output.push(text));
+  return { code, output: output.join('') };
+}
+
+async function runProcess(...args: string[]) {
+  const child = spawn(process.execPath, [MAIN, 'check', ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
   const output: string[] = [];
   child.stdout.on('data', (data) => output.push(String(data)));
-  child.stderr.on('data', (data) => output.push(String(data)));
   const [code] = (await once(child, 'close')) as [number];
   return { code, output: output.join('') };
 }
@@ -83,7 +89,7 @@ test('an export in another type than JSON lines is refused', async () => {
 });
 
 test('the command checks a ledger of files or of a running simulator, and its exit code tells the outcome', {
-  timeout: 30_000,
+  timeout: 60_000,
 }, async () => {
   const simulator = await sentTo([0, 1]);
   for (const table of ['requests', 'accepts', 'receipts', 'violations'] as const) {
@@ -92,7 +98,7 @@ test('the command checks a ledger of files or of a running simulator, and its ex
   const file = join(folder, 'export.jsonl');
   await writeFile(file, exportOf(key(1)));
   const [byFiles, byUrl, noFile] = await Promise.all([
-    runCheck('--ledger', folder, '--export', file, '--seed', '7'),
+    runProcess('--ledger', folder, '--export', file, '--seed', '7'),
     runCheck('--ledger', simulator.controlUrl, '--export', file, '--json'),
     runCheck('--ledger', folder, '--export', join(folder, 'none.jsonl')),
   ]);
