@@ -4,6 +4,7 @@ import type {
   CheckedRequest,
   CheckedViolation,
   ExportRecord,
+  ReceiptRow,
   RecipientState,
 } from '../../src/index.ts';
 import { CHANNEL, key, MULTICAST, user } from '../support.ts';
@@ -44,10 +45,10 @@ interface Tried {
 export function createStory() {
   const requests: CheckedRequest[] = [];
   const accepts: CheckedAccept[] = [];
-  const receipts: ReturnType<typeof receiptOf>[] = [];
+  const receipts: ReceiptRow[] = [];
   const violations: CheckedViolation[] = [];
   const records: ExportRecord[] = [];
-  const receiptOf = (accept: CheckedAccept, lid: string | null, n: number) => ({
+  const receiptOf = (accept: CheckedAccept, lid: string | null, n: number): ReceiptRow => ({
     seq: receipts.length + 1,
     acceptSeq: accept.seq,
     channelId: CHANNEL,
