@@ -1,5 +1,8 @@
 export type { Clock } from './clock.ts';
 export type { ChannelConfig, UserState } from './config.ts';
+export type { FaultHits, Faults } from './faults/engine.ts';
+export type { FaultRule, FaultRules } from './faults/rules.ts';
+export type { Scenario } from './faults/scenario.ts';
 export type {
   AcceptRow,
   Ledger,
