@@ -4,9 +4,23 @@ import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify }
 import { compact } from './compact.ts';
 import { OTHER_ENDPOINTS } from './endpoints-other.ts';
 import { SEND_ENDPOINTS } from './endpoints-send.ts';
-import { type Answer, type Endpoint, failure, type RawBody, type Stage, type World } from './exchange.ts';
+import {
+  type Endpoint,
+  type Exchange,
+  failure,
+  headersOf,
+  type RawBody,
+  REDIRECT_TARGET,
+  type Stage,
+  textOf,
+  type World,
+} from './exchange.ts';
+import type { FaultEngine } from './faults/engine.ts';
+import { createListenerFault, type ListenerFault } from './faults/listener.ts';
+import { type FaultedRequest, playFault } from './faults/play.ts';
+import type { Violation } from './ledger-store.ts';
 import type { Metrics } from './metrics.ts';
-import { runPipeline } from './pipeline.ts';
+import { type Outcome, runArrival, runChecks } from './pipeline.ts';
 import { collectBody } from './raw-body.ts';
 import { createKeyGate, isRetryKey } from './retry-keys.ts';
 import { type Operation, UNIMPLEMENTED } from './unimplemented.ts';
@@ -36,7 +50,10 @@ const KEEP_ALIVE_MS = 72_000;
 interface Api {
   readonly world: World;
   readonly metrics: Metrics;
+  readonly faults: FaultEngine;
 }
+
+type FaultyApi = Api & { readonly listener: ListenerFault };
 
 interface Http {
   readonly request: FastifyRequest;
@@ -44,7 +61,7 @@ interface Http {
 }
 
 /** The listener that plays api.line.me. Every answer is JSON and carries x-line-request-id. */
-export function createApiServer(api: Api): FastifyInstance {
+export function createApiServer(api: Api): { api: FastifyInstance; listener: ListenerFault } {
   const unknownPath = (request: FastifyRequest, reply: FastifyReply) =>
     respond(api, { request, reply }, { answer: failure(404, 'Not found'), step: 'path' });
   const app = fastify({
@@ -53,6 +70,7 @@ export function createApiServer(api: Api): FastifyInstance {
     keepAliveTimeout: KEEP_ALIVE_MS,
     frameworkErrors: (_error, request, reply) => void unknownPath(request, reply),
   });
+  const listener = createListenerFault(app.server);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', collectBody);
   app.decorateRequest('visit', undefined);
@@ -66,22 +84,26 @@ export function createApiServer(api: Api): FastifyInstance {
     else done();
   });
   for (const endpoint of [...SEND_ENDPOINTS, ...OTHER_ENDPOINTS]) {
-    app.route({ method: endpoint.method, url: endpoint.path, handler: handlerOf(api, endpoint) });
+    app.route({ method: endpoint.method, url: endpoint.path, handler: handlerOf({ ...api, listener }, endpoint) });
   }
+  app.all(REDIRECT_TARGET, (request, reply) => {
+    note(api, request, { code: 'V7', detail: request.method });
+    return respond(api, { request, reply }, { answer: { status: 200, body: {} }, step: 'redirected' });
+  });
   for (const operation of UNIMPLEMENTED) {
     app.route({ method: operation.method, url: operation.path, handler: refuserOf(api, operation) });
   }
   app.setNotFoundHandler(unknownPath);
   app.setErrorHandler((error, request, reply) => respond(api, { request, reply }, errorAnswer(api, error)));
-  return app;
+  return { api: app, listener };
 }
 
-function handlerOf(api: Api, endpoint: Endpoint) {
+function handlerOf(api: FaultyApi, endpoint: Endpoint) {
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const visit = visitOf(request);
     visit.endpoint = endpoint.key;
     if (visit.turn !== undefined) await visit.turn;
-    const given = runPipeline({
+    const exchange: Exchange = {
       ...visit.stage,
       endpoint,
       request: visit.request,
@@ -92,48 +114,74 @@ function handlerOf(api: Api, endpoint: Endpoint) {
       params: request.params as Record<string, string | undefined>,
       query: request.query as Record<string, unknown>,
       rawBody: request.body as RawBody,
-    });
-    return respond(api, { request, reply }, given);
+    };
+    const arrived = runArrival(exchange);
+    const fault = api.faults.decide(exchange, arrived !== undefined, request.raw.socket);
+    if (fault === undefined) return respond(api, { request, reply }, arrived ?? runChecks(exchange));
+    await playFault(fault, faultedRequest(api, { request, reply }, { exchange, arrived }));
+    return reply;
   };
 }
 
-function refuserOf({ world, metrics }: Api, { method, path }: Operation) {
+function faultedRequest(
+  api: FaultyApi,
+  http: Http,
+  given: Pick<FaultedRequest, 'exchange' | 'arrived'>,
+): FaultedRequest {
+  const { request, reply } = http;
+  return {
+    ...given,
+    socket: request.raw.socket,
+    requestId: visitOf(request).requestId,
+    listener: api.listener,
+    now: api.world.clock.now,
+    respond: (outcome) => void respond(api, http, outcome),
+    takeOver: () => void reply.hijack(),
+    end: (status, step) => endVisit(api, request, { status, step }),
+  };
+}
+
+function refuserOf(api: Api, { method, path }: Operation) {
   return (request: FastifyRequest, reply: FastifyReply) => {
-    const { stage, request: number, token } = visitOf(request);
-    stage.store.violations.push({
-      code: 'V10',
-      at: world.clock.now(),
-      request: number,
-      channelId: channelIdOf(stage, token),
-      detail: `${method} ${path}`,
-    });
-    return respond(
-      { world, metrics },
-      { request, reply },
-      { answer: failure(501, 'Not played by the simulator'), step: 'unimplemented' },
-    );
+    note(api, request, { code: 'V10', detail: `${method} ${path}` });
+    const answer = failure(501, 'Not played by the simulator');
+    return respond(api, { request, reply }, { answer, step: 'unimplemented' });
   };
 }
 
-function respond({ metrics }: Api, { request, reply }: Http, given: { answer: Answer; step: string }): FastifyReply {
-  const { visit } = request;
-  const { status, body, acceptedRequestId } = given.answer;
-  if (visit !== undefined) {
-    const { requests } = visit.stage.store;
+/** Writes a violation of a request that belongs to no operation that is played. */
+function note({ world }: Api, request: FastifyRequest, violation: Pick<Violation, 'code' | 'detail'>): void {
+  const { stage, request: number, token } = visitOf(request);
+  const channelId = channelIdOf(stage, token);
+  stage.store.violations.push({ ...violation, at: world.clock.now(), request: number, channelId });
+}
+
+function respond(api: Api, { request, reply }: Http, { answer, step }: Outcome): FastifyReply {
+  endVisit(api, request, { status: answer.status, step });
+  reply.code(answer.status);
+  reply.headers(headersOf(answer, request.visit?.requestId ?? randomUUID()));
+  return reply.send(textOf(answer));
+}
+
+/** What is left of a request in the ledger, whether its answer reaches the client or not. */
+function endVisit(
+  { metrics }: Api,
+  { visit, raw }: FastifyRequest,
+  { status, step }: { status: number | undefined; step: string },
+): void {
+  if (visit === undefined) return;
+  const { requests } = visit.stage.store;
+  requests.step[visit.request - 1] = step;
+  if (!raw.socket.writable) requests.aborted.add(visit.request);
+  if (status !== undefined) {
     requests.status.set(visit.request - 1, status);
-    requests.step[visit.request - 1] = given.step;
     metrics.answered(visit.endpoint, status);
-    visit.leave();
   }
-  reply.code(status);
-  reply.header('content-type', 'application/json');
-  reply.header('x-line-request-id', visit?.requestId ?? randomUUID());
-  if (acceptedRequestId !== undefined) reply.header('x-line-accepted-request-id', acceptedRequestId);
-  return reply.send(JSON.stringify(body));
+  visit.leave();
 }
 
 /** What HTTP itself refuses is the client's; anything else is ours, and must not pass for one of LINE's outages. */
-function errorAnswer({ metrics }: Api, error: unknown): { answer: Answer; step: string } {
+function errorAnswer({ metrics }: Api, error: unknown): Outcome {
   if (isClientError(error)) return { answer: failure(error.statusCode, error.message), step: 'http' };
   metrics.internalError();
   return { answer: failure(500, `Fault in the simulator: ${errorText(error)}`), step: 'internal' };
@@ -168,7 +216,9 @@ function createReception({ world, metrics }: Api) {
     // A client that goes away before its body is complete must not hold up the next request with its key; one that goes
     // away later is served to the end, as LINE does.
     request.raw.once('error', () => {
-      if (!request.raw.complete) leave();
+      if (request.raw.complete) return;
+      store.requests.aborted.add(number);
+      leave();
     });
     const turn = passage?.turn;
     request.visit = { stage, request: number, requestId, token, retryKey, turn, endpoint: 'unknown', leave };

@@ -18,6 +18,10 @@ export interface Channel {
   readonly keys: Map<string, KeyUse>;
   /** By endpoint. */
   readonly buckets: Map<string, TokenBucket>;
+  /** By endpoint, how many more rate 429s a client is allowed that learns from them. */
+  readonly throttled: Map<string, TokenBucket>;
+  /** The last request before the pause of the channel was acknowledged; undefined as long as it is not paused. */
+  pausedAfter: number | undefined;
   /** Menu of a user, by ordinal. */
   readonly richMenuOf: Map<number, string>;
 }
@@ -65,6 +69,8 @@ function createChannel(settings: ChannelSettings, ref: number): Channel {
     quota: createQuota(settings.quota),
     keys: new Map(),
     buckets: new Map(),
+    throttled: new Map(),
+    pausedAfter: undefined,
     richMenuOf: new Map(),
   };
 }

@@ -23,6 +23,8 @@ const knobs = z.strictObject({
   keyWindowMs: z.int().min(1).default(86_400_000),
   /** Size of a token bucket, in units of the limit itself: 1 holds 2,000 for 2,000/s and 60 for 60/h. */
   burst: z.number().positive().default(1),
+  /** So many rate 429s on one endpoint are still a client that learns, and as many again in `perMs`; beyond is V6. */
+  tolerated429: limit.prefault({ count: 60, perMs: 60_000 }),
   /** Other limits than LINE's, by endpoint (`push`, `multicast`, ...). */
   limits: z.record(z.string(), limit).default({}),
 });
@@ -42,7 +44,7 @@ const userGroup = z.union([
 ]);
 export type UserGroup = z.infer<typeof userGroup>;
 
-const quota = z.discriminatedUnion('type', [
+export const quota = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('none') }),
   z.strictObject({ type: z.literal('limited'), value: z.int().min(0) }),
 ]);

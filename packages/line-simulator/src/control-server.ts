@@ -16,6 +16,9 @@ import {
   type UserState,
   usersCommand,
 } from './config.ts';
+import { addFaultRoutes } from './faults/control.ts';
+import type { Faults } from './faults/engine.ts';
+import type { Scenario } from './faults/scenario.ts';
 import type { Ledger, LedgerFilter } from './ledger.ts';
 import type { Metrics } from './metrics.ts';
 
@@ -28,11 +31,14 @@ export interface ControlDeps {
   readonly ledger: Ledger;
   readonly metrics: Metrics;
   readonly clock: MovableClock;
+  readonly faults: Faults;
+  readonly scenario: Scenario;
   reset(settings: readonly ChannelSettings[] | undefined): void;
 }
 
 /** The listener behind the scenes: sets the stage and reads what happened. No authentication; loopback only. */
-export function createControlServer({ channels, ledger, metrics, clock, reset }: ControlDeps): FastifyInstance {
+export function createControlServer(deps: ControlDeps): FastifyInstance {
+  const { channels, ledger, metrics, clock, reset } = deps;
   const app = fastify({ bodyLimit: MAX_BODY_BYTES, forceCloseConnections: true });
   app.setErrorHandler((error, _request, reply) => {
     const refused = error instanceof ZodError || error instanceof PermanentError;
@@ -70,6 +76,7 @@ export function createControlServer({ channels, ledger, metrics, clock, reset }:
     return checkHistory({ ledger, records: readExport(request.body), ...checkOptions.parse(request.query) });
   });
   app.get('/__sim/metrics', () => metrics.snapshot());
+  addFaultRoutes(app, deps);
   return app;
 }
 

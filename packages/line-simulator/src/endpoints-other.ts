@@ -111,6 +111,7 @@ function validateLink(exchange: Exchange): Answer | undefined {
 
 /** Whoever is no friend gets 200 all the same, and no menu. */
 function link(exchange: Exchange): Answer {
+  if (exchange.hollow) return OK;
   const { users, richMenuOf } = channelOf(exchange);
   const user = users.find(exchange.params.userId ?? '');
   if (user !== undefined && users.isFriend(user)) richMenuOf.set(user, exchange.params.richMenuId ?? '');

@@ -64,6 +64,7 @@ function acceptSend(exchange: Exchange): number {
     lids: extractLids(plan.messages),
     targets: plan.targets,
     messageCount: plan.messages.length,
+    dropped: exchange.hollow === true,
   });
   channel.quota.consume(delivered, at);
   if (exchange.keyUse !== undefined) exchange.keyUse.accept = accept;

@@ -11,7 +11,14 @@ export interface Answer {
   readonly body: unknown;
   /** Only on a 409. */
   readonly acceptedRequestId?: string;
+  /** Goes out as it is instead of `body`. */
+  readonly text?: string;
+  /** The answer of a proxy, which does not know LINE's own headers. */
+  readonly proxyHeaders?: Readonly<Record<string, string>>;
 }
+
+/** Where a redirect leads. It answers like LINE, and sends nothing. */
+export const REDIRECT_TARGET = '/redirected';
 
 /** A send that passed validation. */
 interface SendPlan {
@@ -42,6 +49,8 @@ export interface Exchange {
   body?: Fields;
   keyUse?: KeyUse;
   send?: SendPlan;
+  /** LINE answers as ever and does nothing. */
+  hollow?: boolean;
 }
 
 /** Channels and what happened on them; a reset replaces both at once. */
@@ -75,6 +84,17 @@ export interface Endpoint {
 
 export function failure(status: number, message: string): Answer {
   return { status, body: { message } };
+}
+
+export function headersOf(answer: Answer, requestId: string): Readonly<Record<string, string>> {
+  if (answer.proxyHeaders !== undefined) return answer.proxyHeaders;
+  const headers = { 'content-type': 'application/json', 'x-line-request-id': requestId };
+  const { acceptedRequestId } = answer;
+  return acceptedRequestId === undefined ? headers : { ...headers, 'x-line-accepted-request-id': acceptedRequestId };
+}
+
+export function textOf({ text, body }: Answer): string {
+  return text ?? JSON.stringify(body);
 }
 
 export function badBody(problems: readonly Problem[]): Answer {

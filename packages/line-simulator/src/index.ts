@@ -6,6 +6,9 @@ export { ledgerOfFolder, ledgerOfSimulator, readExport } from './checker/jsonl.t
 export type { CheckedAccept, CheckedRequest, CheckedViolation, LedgerSource } from './checker/ledger-source.ts';
 export type { Clock } from './clock.ts';
 export type { ChannelConfig, UserState } from './config.ts';
+export type { FaultHits, Faults } from './faults/engine.ts';
+export type { FaultRule, FaultRules } from './faults/rules.ts';
+export type { Scenario } from './faults/scenario.ts';
 export type {
   AcceptRow,
   Ledger,

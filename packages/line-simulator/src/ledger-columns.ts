@@ -1,5 +1,6 @@
 import { digestColumn, float64Column, uint8Column, uint32Column } from './columns.ts';
 import { compact } from './compact.ts';
+import type { Phase } from './faults/effects.ts';
 import type { AcceptEntry } from './ledger-store.ts';
 
 /** What is known of a request when it arrives. */
@@ -27,6 +28,10 @@ export function createRequestColumns() {
     retryKey: [] as (string | undefined)[],
     /** The step that answered. */
     step: [] as string[],
+    /** By request, the fault that it met; most meet none. */
+    faults: new Map<number, { readonly id: string; readonly phase: Phase }>(),
+    /** Requests whose client went away before the answer. */
+    aborted: new Set<number>(),
   };
   return {
     ...columns,
@@ -62,6 +67,8 @@ export function createAcceptColumns() {
     suppressedFrom: uint32Column(),
     firstMessage: float64Column(),
     messageCount: uint8Column(),
+    /** Accepts that were never carried out; most are. */
+    dropped: new Set<number>(),
     lids: [] as (readonly number[])[],
     retryKey: [] as (string | undefined)[],
   };
@@ -76,6 +83,7 @@ export function createAcceptColumns() {
       },
     ): void {
       columns.request.push(entry.request);
+      if (entry.dropped) columns.dropped.add(columns.request.length);
       columns.at.push(entry.at);
       columns.channel.push(entry.channel.ref);
       columns.delivered.push(result.delivered);
@@ -95,6 +103,7 @@ export function createLidBook() {
   const names: string[] = [];
   const channelRefs: number[] = [];
   const suppressed = uint32Column();
+  const dropped = new Map<number, number>();
   return {
     number(channelRef: number, lid: string): number {
       let ofChannel = numbers.get(channelRef);
@@ -117,6 +126,8 @@ export function createLidBook() {
     name: (number: number) => names[number - 1] ?? '',
     channelRef: (number: number) => channelRefs[number - 1] ?? 0,
     addSuppressed: (number: number) => suppressed.set(number - 1, suppressed.get(number - 1) + 1),
+    addDropped: (number: number) => dropped.set(number, (dropped.get(number) ?? 0) + 1),
+    dropped: (number: number) => dropped.get(number) ?? 0,
     suppressed: (number: number) => suppressed.get(number - 1),
   };
 }

@@ -1,10 +1,11 @@
 import type { Channel, Channels } from './channels.ts';
 import { uint32Column } from './columns.ts';
+import type { Phase } from './faults/effects.ts';
 import { createAcceptColumns, createLidBook, createRequestColumns } from './ledger-columns.ts';
 import { createPairTable } from './pair-table.ts';
 
 /** A rule of the contract that the client broke; the README lists them. */
-export type ViolationCode = 'V1' | 'V2' | 'V3' | 'V4' | 'V5' | 'V9' | 'V10' | 'V11' | 'V12';
+export type ViolationCode = 'V1' | 'V2' | 'V3' | 'V4' | 'V5' | 'V6' | 'V7' | 'V8' | 'V9' | 'V10' | 'V11' | 'V12';
 
 export interface Violation {
   readonly code: ViolationCode;
@@ -27,6 +28,8 @@ export interface AcceptEntry {
   /** Ordinals of users, in the order sent to. */
   readonly targets: Iterable<number>;
   readonly messageCount: number;
+  /** Accepted, and never carried out: nobody receives, nobody counts as suppressed. */
+  readonly dropped: boolean;
 }
 
 /** Everything that happened, in columns; numbers of requests, accepts and receipts count from 1. */
@@ -70,12 +73,13 @@ export function writeAccept(store: LedgerStore, entry: AcceptEntry): { accept: n
   let delivered = 0;
   let rekeyed: { user: number; lid: number; count: number } | undefined;
   for (const user of entry.targets) {
-    const received = users.isFriend(user);
+    const received = !entry.dropped && users.isFriend(user);
     if (received) delivered += 1;
-    else suppress(store, user, users.stateOf(user));
+    else if (!entry.dropped) suppress(store, user, users.stateOf(user));
     if (received && lidNumbers.length === 0) pushReceipt(store, { user, accept, lid: 0 });
     for (const lid of lidNumbers) {
       if (received) pushReceipt(store, { user, accept, lid });
+      else if (entry.dropped) lids.addDropped(lid);
       else lids.addSuppressed(lid);
       const first = pairs.note({ lid, user }, accept, received);
       if (first === accept || (entry.retryKey !== undefined && accepts.retryKey[first - 1] === entry.retryKey))
@@ -95,6 +99,28 @@ export function sentMessages({ accepts }: LedgerStore, accept: number): { id: st
     const id = `5${String(first + index).padStart(17, '0')}`;
     return { id, quoteToken: `quote-${id}` };
   });
+}
+
+/** How far LINE took a request, by its index. */
+export function phaseReached({ requests }: LedgerStore, index: number): Phase {
+  if (requests.step[index] === 'accept') return 'afterAccept';
+  const unknown = requests.channel.get(index) === 0 || requests.faults.get(index + 1)?.phase === 'beforeAuth';
+  return unknown ? 'beforeAuth' : 'beforeAccept';
+}
+
+/** Whom an accept did not reach, by its index. */
+export function suppressedOf(
+  { accepts, suppressed, channels }: LedgerStore,
+  accept: number,
+): { user: string; why: string }[] {
+  const last = accept + 1 === accepts.request.length;
+  const end = last ? suppressed.user.length : accepts.suppressedFrom.get(accept + 1);
+  const users = channels.byRef(accepts.channel.get(accept))?.users;
+  const rows: { user: string; why: string }[] = [];
+  for (let index = accepts.suppressedFrom.get(accept); index < end; index += 1) {
+    rows.push({ user: users?.idOf(suppressed.user.get(index)) ?? '', why: suppressed.state[index] ?? '' });
+  }
+  return rows;
 }
 
 function suppress({ suppressed }: LedgerStore, user: number, state: string): void {

@@ -1,4 +1,5 @@
-import type { LedgerStore, ViolationCode } from './ledger-store.ts';
+import type { Phase } from './faults/effects.ts';
+import { type LedgerStore, phaseReached, suppressedOf, type ViolationCode } from './ledger-store.ts';
 
 /** One request, answered or not. Instants are RFC 3339 in UTC with milliseconds; `seq` counts from 1 in order of arrival. */
 export interface RequestRow {
@@ -16,6 +17,12 @@ export interface RequestRow {
   status: number | 'none';
   /** The check that answered. */
   step: string | null;
+  /** How far LINE took it; an answer that broke off or never came says less than this. */
+  phaseReached: Phase;
+  /** The fault that it met. */
+  faultId: string | null;
+  /** The client went away before its answer. */
+  clientAborted: boolean;
   requestId: string;
 }
 
@@ -30,6 +37,8 @@ export interface AcceptRow {
   at: string;
   lids: string[];
   delivered: number;
+  /** Never carried out, although it was accepted: nobody received it. */
+  dropped: boolean;
   suppressed: { user: string; why: string }[];
 }
 
@@ -68,6 +77,8 @@ export interface SummaryRow {
   maxPerUser: number;
   /** Recipients that LINE would accept and not reach: blocked, deleted, no friend, unknown. */
   suppressed: number;
+  /** Recipients of accepts that were never carried out. */
+  dropped: number;
 }
 
 /** Which rows to read; what is left out does not restrict. `since` takes the rows whose `seq` is greater. */
@@ -126,6 +137,9 @@ function* requestRows(store: LedgerStore, filter: LedgerFilter): Generator<Reque
       toCount: requests.toCount.get(index) || null,
       status: requests.status.get(index) || 'none',
       step: requests.step[index] || null,
+      phaseReached: phaseReached(store, index),
+      faultId: requests.faults.get(index + 1)?.id ?? null,
+      clientAborted: requests.aborted.has(index + 1),
       requestId: requests.requestId[index] ?? '',
     };
   }
@@ -148,20 +162,10 @@ function* acceptRows(store: LedgerStore, filter: LedgerFilter): Generator<Accept
       at: instant(accepts.at.get(index)),
       lids: names,
       delivered: accepts.delivered.get(index),
+      dropped: accepts.dropped.has(index + 1),
       suppressed: suppressedOf(store, index),
     };
   }
-}
-
-function suppressedOf({ accepts, suppressed, channels }: LedgerStore, accept: number): AcceptRow['suppressed'] {
-  const last = accept + 1 === accepts.request.length;
-  const end = last ? suppressed.user.length : accepts.suppressedFrom.get(accept + 1);
-  const users = channels.byRef(accepts.channel.get(accept))?.users;
-  const rows: AcceptRow['suppressed'] = [];
-  for (let index = accepts.suppressedFrom.get(accept); index < end; index += 1) {
-    rows.push({ user: users?.idOf(suppressed.user.get(index)) ?? '', why: suppressed.state[index] ?? '' });
-  }
-  return rows;
 }
 
 function* receiptRows(store: LedgerStore, filter: LedgerFilter): Generator<ReceiptRow> {
@@ -226,6 +230,7 @@ function summaryRows(store: LedgerStore, filter: Pick<LedgerFilter, 'lid' | 'cha
       distinctUsers: 0,
       maxPerUser: 0,
       suppressed: lids.suppressed(index + 1),
+      dropped: lids.dropped(index + 1),
     }),
   );
   pairs.forEach((lid, _user, receipts) => {

@@ -13,7 +13,7 @@ const JSON_TYPE = /^application\/json\s*(;|$)/i;
 
 const BEFORE = ['bearer', 'contentType', 'body', 'keyForbidden', 'keySighting'] as const;
 const AFTER = ['quota', 'accept'] as const;
-export type StepName = (typeof BEFORE)[number] | PermutableStep | (typeof AFTER)[number];
+type StepName = (typeof BEFORE)[number] | PermutableStep | (typeof AFTER)[number];
 
 const STEPS: Record<StepName, Step> = {
   bearer(exchange) {
@@ -54,9 +54,9 @@ const STEPS: Record<StepName, Step> = {
       bucket = createTokenBucket(settings.knobs.limits[key] ?? limit, settings.knobs.burst);
       buckets.set(key, bucket);
     }
-    return bucket.take(exchange.at)
-      ? undefined
-      : failure(429, 'The API rate limit has been exceeded. Try again later.');
+    if (bucket.take(exchange.at)) return undefined;
+    noteThrottled(exchange);
+    return failure(429, 'The API rate limit has been exceeded. Try again later.');
   },
 
   keySyntax({ endpoint, retryKey }) {
@@ -97,23 +97,33 @@ const STEPS: Record<StepName, Step> = {
   accept: (exchange) => exchange.endpoint.answer(exchange),
 };
 
+/** An answer and what gave it: a step, or what stands before them all. */
+export interface Outcome {
+  readonly answer: Answer;
+  readonly step: string;
+}
+
+/** The steps up to the retry key: they find the channel, and keep the record of the key. */
+export function runArrival(exchange: Exchange): Outcome | undefined {
+  return firstAnswer(exchange, BEFORE);
+}
+
 /**
- * Runs a request through the steps in the order of its channel, up to the first that answers.
+ * All other steps in the order of the request's channel, up to the first that answers.
  * Nothing waits in here, so what one request changes, no other request sees half done.
  */
-export function runPipeline(exchange: Exchange): { answer: Answer; step: StepName } {
-  for (const step of stepsFor(exchange)) {
+export function runChecks(exchange: Exchange): Outcome {
+  const outcome = firstAnswer(exchange, channelOf(exchange).settings.knobs.order) ?? firstAnswer(exchange, AFTER);
+  if (outcome === undefined) throw new Error('no step answered');
+  return outcome;
+}
+
+function firstAnswer(exchange: Exchange, steps: readonly StepName[]): Outcome | undefined {
+  for (const step of steps) {
     const answer = STEPS[step](exchange);
     if (answer !== undefined) return { answer, step };
   }
-  throw new Error('no step answered');
-}
-
-/** One name at a time, because the order is the channel's, and the first step finds the channel. */
-function* stepsFor(exchange: Exchange): Generator<StepName> {
-  yield* BEFORE;
-  yield* channelOf(exchange).settings.knobs.order;
-  yield* AFTER;
+  return undefined;
 }
 
 function parseBody(exchange: Exchange, text: string): Answer | undefined {
@@ -140,7 +150,11 @@ function parsePosition(error: unknown, text: string): string {
 /** Answers nothing: keeps the record of the key, and writes what the client does wrong with it. */
 function keySighting(exchange: Exchange): Answer | undefined {
   const { endpoint, retryKey, store, request, channels } = exchange;
-  if (!endpoint.isSend || retryKey === undefined || !isRetryKey(retryKey)) return undefined;
+  if (!endpoint.isSend) return undefined;
+  if (retryKey === undefined || !isRetryKey(retryKey)) {
+    noteSendWhilePaused(exchange);
+    return undefined;
+  }
   const channel = channelOf(exchange);
   const key = retryKey.toLowerCase();
   const before = channel.keys.get(key);
@@ -153,6 +167,7 @@ function keySighting(exchange: Exchange): Answer | undefined {
   const { requests } = store;
   requests.keyAttempt.set(request - 1, use.attempts);
   if (use.attempts === 1) {
+    noteSendWhilePaused(exchange);
     const elsewhere = channels.list().some((other) => other !== channel && other.keys.has(key));
     if (elsewhere) violate(exchange, { code: 'V2', detail: 'other channel' });
   } else if (requests.path[use.firstRequest - 1] !== endpoint.path) {
@@ -161,4 +176,24 @@ function keySighting(exchange: Exchange): Answer | undefined {
     violate(exchange, { code: 'V2', detail: 'other body' });
   }
   return undefined;
+}
+
+/** A send that begins after the pause of its channel was acknowledged; one that had begun is finished with its key. */
+function noteSendWhilePaused(exchange: Exchange): void {
+  const { pausedAfter } = channelOf(exchange);
+  if (pausedAfter !== undefined && exchange.request > pausedAfter) violate(exchange, { code: 'V8' });
+}
+
+/** A client that learns meets the limit a few times and slows down; one that goes on meeting it ignores it. */
+function noteThrottled(exchange: Exchange): void {
+  const { throttled, settings } = channelOf(exchange);
+  const { key } = exchange.endpoint;
+  const patience = throttled.get(key) ?? createTokenBucket(settings.knobs.tolerated429, 1);
+  if (patience.take(exchange.at)) {
+    throttled.set(key, patience);
+    return;
+  }
+  // Patience begins anew: one violation for so many refusals, not one for each.
+  throttled.delete(key);
+  violate(exchange, { code: 'V6', detail: key });
 }

@@ -8,9 +8,17 @@ export interface Quota {
   consumed(nowMs: number): number;
   allows(count: number, nowMs: number): boolean;
   consume(count: number, nowMs: number): void;
+  /** Another limit; what was consumed stays. */
+  change(setting: QuotaSetting): void;
+  /** Uses up the month, and limits it if it had no limit. */
+  exhaust(nowMs: number): void;
+  /** Holds back so much until then, without being consumed. */
+  reserve(count: number, untilMs: number): void;
 }
 
-export function createQuota(setting: QuotaSetting): Quota {
+export function createQuota(initial: QuotaSetting): Quota {
+  let setting = initial;
+  let reserved: { count: number; untilMs: number }[] = [];
   let month = '';
   let used = 0;
   const consumed = (nowMs: number) => {
@@ -21,12 +29,30 @@ export function createQuota(setting: QuotaSetting): Quota {
     }
     return used;
   };
+  const heldBack = (nowMs: number) => {
+    if (reserved.length === 0) return 0;
+    reserved = reserved.filter(({ untilMs }) => untilMs > nowMs);
+    return reserved.reduce((sum, { count }) => sum + count, 0);
+  };
   return {
-    setting,
+    get setting() {
+      return setting;
+    },
     consumed,
-    allows: (count, nowMs) => setting.type === 'none' || consumed(nowMs) + count <= setting.value,
+    allows: (count, nowMs) => setting.type === 'none' || consumed(nowMs) + heldBack(nowMs) + count <= setting.value,
     consume(count, nowMs) {
       used = consumed(nowMs) + count;
+    },
+    change(next) {
+      setting = next;
+    },
+    exhaust(nowMs) {
+      const value = setting.type === 'none' ? consumed(nowMs) : setting.value;
+      setting = { type: 'limited', value };
+      used = Math.max(consumed(nowMs), value);
+    },
+    reserve(count, untilMs) {
+      reserved.push({ count, untilMs });
     },
   };
 }

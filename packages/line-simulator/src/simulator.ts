@@ -3,10 +3,18 @@ import { createChannels } from './channels.ts';
 import { type Clock, movableClock, systemClock } from './clock.ts';
 import { type ChannelConfig, type ChannelSettings, channelConfig } from './config.ts';
 import { createControlServer } from './control-server.ts';
+import { OTHER_ENDPOINTS } from './endpoints-other.ts';
+import { SEND_ENDPOINTS } from './endpoints-send.ts';
 import type { Stage } from './exchange.ts';
+import { createFaultEngine, type Faults } from './faults/engine.ts';
+import { createScenario, type Scenario } from './faults/scenario.ts';
 import { createLedger, type Ledger } from './ledger.ts';
 import { createLedgerStore } from './ledger-store.ts';
 import { createMetrics } from './metrics.ts';
+
+const ENDPOINT_NAMES: ReadonlySet<string> = new Set(
+  [...SEND_ENDPOINTS, ...OTHER_ENDPOINTS].map((endpoint) => endpoint.key),
+);
 
 export interface SimulatorOptions {
   /** Channels from the start; more can come through the control API. */
@@ -25,6 +33,8 @@ export interface Simulator {
   /** Base URL of the control API; its paths begin with `/__sim`. */
   readonly controlUrl: string;
   readonly ledger: Ledger;
+  readonly faults: Faults;
+  readonly scenario: Scenario;
   /** Ends both listeners and every connection. */
   close(): Promise<void>;
 }
@@ -44,18 +54,26 @@ export async function createSimulator({
   let stage = createStage(configs.map((config) => channelConfig.parse(config)));
   const ledger = createLedger(() => stage.store);
   const metrics = createMetrics(source);
-  const api = createApiServer({ world: { clock, stage: () => stage }, metrics });
+  const world = { clock, stage: () => stage };
+  const faults = createFaultEngine({ now: clock.now, isEndpoint: (name) => ENDPOINT_NAMES.has(name) });
+  const { api, listener } = createApiServer({ world, metrics, faults });
+  const scenario = createScenario({ world, listener });
   const control = createControlServer({
     channels: () => stage.channels,
     ledger,
     metrics,
     clock,
+    faults,
+    scenario,
     reset(settings = stage.channels.list().map((channel) => channel.settings)) {
       stage = createStage(settings);
       metrics.reset();
+      faults.clear();
+      listener.set('up');
     },
   });
   const close = async () => {
+    await listener.close();
     await Promise.all([api.close(), control.close()]);
   };
   try {
@@ -63,7 +81,7 @@ export async function createSimulator({
       api.listen({ host: '127.0.0.1', port: apiPort }),
       control.listen({ host: '127.0.0.1', port: controlPort }),
     ]);
-    return { apiUrl, controlUrl, ledger, close };
+    return { apiUrl, controlUrl, ledger, faults, scenario, close };
   } catch (error) {
     await close();
     throw error;

@@ -56,7 +56,7 @@ describe('receipts', () => {
       { user: unknown, why: 'unknown' },
     ]);
     expect(simulator.ledger.summary()).toEqual([
-      { channelId: CHANNEL, lid: 'c:42:1', receipts: 2, distinctUsers: 2, maxPerUser: 1, suppressed: 4 },
+      { channelId: CHANNEL, lid: 'c:42:1', receipts: 2, distinctUsers: 2, maxPerUser: 1, suppressed: 4, dropped: 0 },
     ]);
     expect([...simulator.ledger.violations()]).toMatchObject([{ code: 'V11', user: unknown }]);
   });
