@@ -1,6 +1,6 @@
 // Time and memory of a check: so many recipients, each pushed to under a key of its own, or in multicasts of 500.
 // node packages/line-simulator/bench/check.ts [recipients] [push or multicast]
-import { type CheckedAccept, type CheckedRequest, checkHistory, type ExportRecord, nthUserId } from '../src/index.ts';
+import { type AcceptRow, checkHistory, type ExportRecord, nthUserId, type RequestRow } from '../src/index.ts';
 
 const recipients = Number(process.argv[2] ?? 1_000_000);
 const size = process.argv[3] === 'multicast' ? 500 : 1;
@@ -13,7 +13,7 @@ const uuid = (kind: number, n: number) => `0000000${kind}-0000-8000-8000-${n.toS
 const lidOf = (n: number) => (size === 1 ? `a:${n}:1` : 'c:1:1');
 const secondsFrom = (send: number) => new Date(Date.parse(at) + Math.floor(send / 100) * 1_000).toISOString();
 
-function* requests(): Generator<CheckedRequest> {
+function* requests(): Generator<RequestRow> {
   for (let n = 0; n < sends; n += 1) {
     yield {
       seq: n + 1,
@@ -27,12 +27,15 @@ function* requests(): Generator<CheckedRequest> {
       toCount: size,
       status: 200,
       step: 'accept',
+      phaseReached: 'afterAccept',
+      faultId: null,
+      clientAborted: false,
       requestId: uuid(2, n),
-    } as CheckedRequest;
+    };
   }
 }
 
-function* accepts(): Generator<CheckedAccept> {
+function* accepts(): Generator<AcceptRow> {
   for (let n = 0; n < sends; n += 1) {
     yield {
       seq: n + 1,
@@ -45,7 +48,8 @@ function* accepts(): Generator<CheckedAccept> {
       lids: [lidOf(n)],
       delivered: Math.min(size, recipients - n * size),
       suppressed: [],
-    } as Partial<CheckedAccept> as CheckedAccept;
+      dropped: false,
+    };
   }
 }
 

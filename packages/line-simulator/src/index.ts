@@ -3,7 +3,7 @@ export type { AttemptOutcome, CheckOptions, ExportRecord, RecipientState } from 
 export { exportRecord } from './checker/export-format.ts';
 export type { Finding, FoundAccept, FoundAttempt, InvariantId } from './checker/findings.ts';
 export { ledgerOfFolder, ledgerOfSimulator, readExport } from './checker/jsonl.ts';
-export type { CheckedAccept, CheckedRequest, CheckedViolation, LedgerSource } from './checker/ledger-source.ts';
+export type { LedgerSource } from './checker/ledger-source.ts';
 export type { Clock } from './clock.ts';
 export type { ChannelConfig, UserState } from './config.ts';
 export type { FaultHits, Faults } from './faults/engine.ts';

@@ -4,9 +4,9 @@ import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import { PermanentError } from '@dueline/kernel';
-import type { ReceiptRow } from '../ledger.ts';
+import type { AcceptRow, ReceiptRow, RequestRow, ViolationRow } from '../ledger.ts';
 import { type ExportRecord, exportRecord } from './export-format.ts';
-import type { CheckedAccept, CheckedRequest, CheckedViolation, LedgerSource } from './ledger-source.ts';
+import type { LedgerSource } from './ledger-source.ts';
 
 /** Reads an export, one record a line. @throws PermanentError that names the first line that is none. */
 export async function* readExport(stream: Readable): AsyncGenerator<ExportRecord> {
@@ -41,10 +41,10 @@ export function ledgerOfSimulator(controlUrl: string): LedgerSource {
 
 function ledgerOf(open: (table: string) => Promise<Readable>): LedgerSource {
   return {
-    requests: () => readRows<CheckedRequest>(open, 'requests'),
-    accepts: () => readRows<CheckedAccept>(open, 'accepts'),
+    requests: () => readRows<RequestRow>(open, 'requests'),
+    accepts: () => readRows<AcceptRow>(open, 'accepts'),
     receipts: () => readRows<ReceiptRow>(open, 'receipts'),
-    violations: () => readRows<CheckedViolation>(open, 'violations'),
+    violations: () => readRows<ViolationRow>(open, 'violations'),
   };
 }
 

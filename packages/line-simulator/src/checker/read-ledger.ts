@@ -1,8 +1,8 @@
 import { PermanentError } from '@dueline/kernel';
-import type { ReceiptRow } from '../ledger.ts';
+import type { AcceptRow, ReceiptRow, RequestRow, ViolationRow } from '../ledger.ts';
 import { EVERYONE } from './export-format.ts';
 import { type History, pushZeros } from './history.ts';
-import type { CheckedAccept, CheckedRequest, CheckedViolation, LedgerSource } from './ledger-source.ts';
+import type { LedgerSource } from './ledger-source.ts';
 
 /** Reads a ledger, each row once. @throws PermanentError if rows are missing: a part of a ledger proves nothing. */
 export async function readLedger(history: History, ledger: LedgerSource): Promise<void> {
@@ -12,7 +12,7 @@ export async function readLedger(history: History, ledger: LedgerSource): Promis
   for await (const row of ledger.violations()) addViolation(history, row);
 }
 
-function addRequest(history: History, row: CheckedRequest): void {
+function addRequest(history: History, row: RequestRow): void {
   const { requests, keys } = history;
   expectNext('request', row.seq, requests.at.length);
   if (requests.ids.intern(row.requestId) !== row.seq) throw new PermanentError('a request id occurs twice');
@@ -27,7 +27,7 @@ function addRequest(history: History, row: CheckedRequest): void {
   requests.path.set(index, history.paths.intern(row.path));
   requests.key.set(index, key);
   requests.status.set(index, row.status === 'none' ? 0 : row.status);
-  if (row.faultId != null) requests.fault.set(index, history.faults.intern(row.faultId));
+  if (row.faultId !== null) requests.fault.set(index, history.faults.intern(row.faultId));
   if (key === 0) return;
   if (keys.requests.get(key - 1) === 0) keys.firstSeenAt.set(key - 1, at);
   keys.requests.set(key - 1, keys.requests.get(key - 1) + 1);
@@ -37,14 +37,14 @@ function addRequest(history: History, row: CheckedRequest): void {
 }
 
 /** Whether the client may have been left without a whole answer, or with one that proves nothing. */
-function isDoubtful({ status, faultId, clientAborted }: CheckedRequest): boolean {
-  if (clientAborted === true || status === 'none' || status >= 500 || status === 408) return true;
+function isDoubtful({ status, faultId, clientAborted }: RequestRow): boolean {
+  if (clientAborted || status === 'none' || status >= 500 || status === 408) return true;
   if (status >= 300 && status < 400) return true;
   // A fault on an answer that would have settled the key: cut, garbled, late, or without its header.
-  return faultId != null && (status < 300 || status === 409);
+  return faultId !== null && (status < 300 || status === 409);
 }
 
-function addAccept(history: History, row: CheckedAccept): void {
+function addAccept(history: History, row: AcceptRow): void {
   const { accepts, requests, lids, keys, dropped } = history;
   expectNext('accept', row.seq, accepts.at.length);
   pushZeros(accepts);
@@ -57,7 +57,7 @@ function addAccept(history: History, row: CheckedAccept): void {
   accepts.lidCount.set(index, row.lids.length);
   requests.accept.set(row.requestSeq - 1, row.seq);
   const numbers = row.lids.map((lid) => lids.intern(row.channelId, lid));
-  if (row.dropped === true) {
+  if (row.dropped) {
     accepts.dropped.set(index, 1);
     if (key !== 0) dropped.keys.add(key);
     else for (const lid of numbers) dropped.lids.add(lid);
@@ -102,7 +102,7 @@ function addReach({ users, pairs, reach }: History, { lid, user, accept, receive
   reach.accept.push(accept);
 }
 
-function addViolation({ violations }: History, row: CheckedViolation): void {
+function addViolation({ violations }: History, row: ViolationRow): void {
   const { code, requestSeq: request, channelId, user, lid, detail } = row;
   violations.push({ code, request, channelId, user, lid, detail });
 }

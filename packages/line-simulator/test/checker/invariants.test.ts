@@ -382,7 +382,7 @@ const TALES: Record<InvariantId, Tale[]> = {
     ],
   ],
   H8: [
-    ...['V1', 'V2', 'V3', 'V4', 'V5', 'V12'].map(
+    ...(['V1', 'V2', 'V3', 'V4', 'V5', 'V12'] as const).map(
       (code): Tale => [
         code,
         ['H8'],
@@ -392,7 +392,7 @@ const TALES: Record<InvariantId, Tale[]> = {
         },
       ],
     ),
-    ...['V9', 'V10', 'V11'].map(
+    ...(['V9', 'V10', 'V11'] as const).map(
       (code): Tale => [
         `${code}, which is told and is no matter of keys,`,
         [],

@@ -1,11 +1,11 @@
 import type {
+  AcceptRow,
   AttemptOutcome,
-  CheckedAccept,
-  CheckedRequest,
-  CheckedViolation,
   ExportRecord,
   ReceiptRow,
   RecipientState,
+  RequestRow,
+  ViolationRow,
 } from '../../src/index.ts';
 import { CHANNEL, key, MULTICAST, user } from '../support.ts';
 
@@ -43,12 +43,12 @@ interface Tried {
 
 /** A tiny history, written down as it happens: what LINE saw, and what the client says. */
 export function createStory() {
-  const requests: CheckedRequest[] = [];
-  const accepts: CheckedAccept[] = [];
+  const requests: RequestRow[] = [];
+  const accepts: AcceptRow[] = [];
   const receipts: ReceiptRow[] = [];
-  const violations: CheckedViolation[] = [];
+  const violations: ViolationRow[] = [];
   const records: ExportRecord[] = [];
-  const receiptOf = (accept: CheckedAccept, lid: string | null, n: number): ReceiptRow => ({
+  const receiptOf = (accept: AcceptRow, lid: string | null, n: number): ReceiptRow => ({
     seq: receipts.length + 1,
     acceptSeq: accept.seq,
     channelId: CHANNEL,
@@ -94,11 +94,13 @@ export function createStory() {
         status,
         step: null,
         requestId: requestId(seq),
-        ...({ faultId: sent.fault ?? null, clientAborted: sent.clientAborted ?? false } as object),
-      } as CheckedRequest);
+        phaseReached: 'afterAccept',
+        faultId: sent.fault ?? null,
+        clientAborted: sent.clientAborted ?? false,
+      });
       if (sent.accepted ?? status === 200) {
         const reached = dropped ? [] : users.filter((n) => !blocked.includes(n));
-        const accept: CheckedAccept = {
+        const accept: AcceptRow = {
           seq: accepts.length + 1,
           requestSeq: seq,
           channelId: CHANNEL,
@@ -109,15 +111,15 @@ export function createStory() {
           lids: [lid],
           delivered: sent.delivered ?? reached.length,
           suppressed: blocked.map((n) => ({ user: user(n), why: 'blocked' })),
-          ...({ dropped } as object),
-        } as CheckedAccept;
+          dropped,
+        };
         accepts.push(accept);
         for (const n of reached) receipts.push(receiptOf(accept, lid, n));
       }
       return requestId(seq);
     },
 
-    violation(code: string, row: Partial<CheckedViolation> = {}): void {
+    violation(code: ViolationRow['code'], row: Partial<ViolationRow> = {}): void {
       const seq = violations.length + 1;
       violations.push({
         seq,
