@@ -60,7 +60,7 @@ interface Http {
   readonly reply: FastifyReply;
 }
 
-/** The listener that plays api.line.me. Every answer is JSON and carries x-line-request-id. */
+/** The listener that plays api.line.me. Every answer is JSON and carries x-line-request-id, unless a fault spoils it. */
 export function createApiServer(api: Api): { api: FastifyInstance; listener: ListenerFault } {
   const unknownPath = (request: FastifyRequest, reply: FastifyReply) =>
     respond(api, { request, reply }, { answer: failure(404, 'Not found'), step: 'path' });

@@ -88,6 +88,7 @@ export const OTHER_ENDPOINTS: readonly Endpoint[] = [
     path: '/v2/bot/user/:userId/richmenu',
     validate: validateUser,
     answer(exchange) {
+      if (exchange.hollow) return OK;
       const { users, richMenuOf } = channelOf(exchange);
       richMenuOf.delete(users.find(exchange.params.userId ?? '') ?? -1);
       return OK;

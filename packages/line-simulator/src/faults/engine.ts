@@ -98,18 +98,35 @@ export function createFaultEngine({ now, isEndpoint }: Deps): FaultEngine {
       for (const state of states) {
         if (!isInScope(state.rule, exchange, age)) continue;
         if (state.rule.phase === 'beforeAccept' && isRefused) continue;
-        if (isInBurst(state, exchange.at) || isChosen(state, exchange, { seed, socket })) return fault(state, exchange);
+        if (!isPossible(state.rule.effect, exchange, socket)) continue;
+        if (isInBurst(state, exchange.at) || isChosen(state, exchange, seed)) return fault(state, exchange);
       }
       return undefined;
     },
   };
 }
 
-function isInScope({ match, effect }: Rule, { endpoint, channel }: Exchange, age: number): boolean {
+function isInScope({ match }: Rule, { endpoint, channel }: Exchange, age: number): boolean {
   if (match.endpoint !== '*' && match.endpoint !== endpoint.key) return false;
   if (match.channel !== '*' && match.channel !== channel?.settings.channelId) return false;
-  if (SENDS_ONLY.has(effect.type) && !endpoint.isSend) return false;
   return age >= match.afterMs && (match.untilMs === 0 || age < match.untilMs);
+}
+
+/** Whether there is anything for the effect to spoil. */
+function isPossible(effect: Effect, exchange: Exchange, socket: Socket): boolean {
+  if (SENDS_ONLY.has(effect.type) && !exchange.endpoint.isSend) return false;
+  switch (effect.type) {
+    case 'closeIdle':
+      return socket.bytesWritten > 0;
+    case 'poison':
+      return poisonProperty(exchange, effect.users) !== undefined;
+    case 'revokeToken':
+      return exchange.channel !== undefined;
+    case 'forgetKey':
+      return exchange.keyUse !== undefined && exchange.keyUse.accept > 0;
+    default:
+      return true;
+  }
 }
 
 function isInBurst(state: RuleState, at: number): boolean {
@@ -117,15 +134,11 @@ function isInBurst(state: RuleState, at: number): boolean {
 }
 
 /** Whether it begins here. Counts the request as seen. */
-function isChosen(state: RuleState, exchange: Exchange, { seed, socket }: { seed: number; socket: Socket }): boolean {
+function isChosen(state: RuleState, exchange: Exchange, seed: number): boolean {
   const { rule } = state;
-  const { match, effect, max } = rule;
+  const { match, max } = rule;
   if (match.keyAttempt.length > 0 && !match.keyAttempt.includes(exchange.keyUse?.attempts ?? 0)) return false;
   if (match.bodyContains !== '' && !bodyContains(exchange, match.bodyContains)) return false;
-  if (effect.type === 'closeIdle' && socket.bytesWritten === 0) return false;
-  if (effect.type === 'poison' && poisonProperty(exchange, effect.users) === undefined) return false;
-  if (effect.type === 'revokeToken' && exchange.channel === undefined) return false;
-  if (effect.type === 'forgetKey' && !exchange.keyUse?.accept) return false;
   if (max > 0 && state.begun >= max) return false;
   state.seen += 1;
   if (match.nth.length > 0 && !match.nth.includes(state.seen)) return false;
