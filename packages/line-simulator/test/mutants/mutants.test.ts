@@ -142,3 +142,14 @@ test.each(CASES)(
     expect(report.checked.recipients).toBeGreaterThanOrEqual(5);
   },
 );
+
+test('a LINE that forgets a retry key is found out, and no client can help it', { timeout: 30_000 }, async () => {
+  const forgets: FaultRule = { id: 'forgets', match: { keyAttempt: [2] }, effect: { type: 'forgetKey' } };
+  const report = await run({ faults: [CUT_AFTER_ACCEPT, forgets] });
+  expect(broken(report)).toEqual(['H1']);
+  expect(report.findings[0]).toMatchObject({
+    accepts: [{ retryKey: expect.any(String) }, { retryKey: expect.any(String) }],
+    attempts: [{ outcome: 'AMBIGUOUS' }, { outcome: 'ACCEPTED' }],
+    faultIds: ['first-request', 'forgets'],
+  });
+});
