@@ -38,7 +38,7 @@ export interface FoundAttempt {
 }
 
 /** What an invariant says when it is broken: about a pair, a key or an attempt, in numbers of the history. */
-export interface Breach {
+interface Breach {
   readonly sentence: string;
   readonly pair?: number;
   readonly key?: number;

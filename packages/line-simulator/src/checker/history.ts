@@ -25,7 +25,7 @@ export interface Mismatch {
   readonly value: string;
 }
 
-export interface KeptViolation {
+interface KeptViolation {
   readonly code: string;
   readonly request: number;
   readonly channelId: string | null;

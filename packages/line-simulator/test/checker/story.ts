@@ -13,7 +13,7 @@ export const LID = 'c:1:1';
 const START = Date.parse('2026-12-01T00:00:00.000Z');
 /** So many minutes after the start of the story. */
 export const at = (minutes: number) => new Date(START + minutes * 60_000).toISOString();
-export const requestId = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
+const requestId = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
 
 interface Sent {
   key?: number | null;

@@ -35,7 +35,7 @@ export async function dispatch(campaign: Campaign): Promise<ExportRecord[]> {
   const { clock, channelId, audience } = campaign;
   const makes = (mistake: Mistake) => campaign.mistake === mistake;
   const send = { channelId, lid: LID };
-  const now = () => new Date(clock.now()).toISOString();
+  const instant = () => new Date(clock.now()).toISOString();
   const records: ExportRecord[] = [];
   let attempts = 0;
 
@@ -72,7 +72,7 @@ export async function dispatch(campaign: Campaign): Promise<ExportRecord[]> {
         ...send,
         user,
         state,
-        at: now(),
+        at: instant(),
         ...(chunk.key !== null && { retryKey: chunk.key }),
       });
     }
@@ -80,7 +80,7 @@ export async function dispatch(campaign: Campaign): Promise<ExportRecord[]> {
 
   const attempt = async (chunk: Chunk): Promise<AttemptOutcome | null> => {
     const { key, keyName } = keyOf(chunk);
-    const startedAt = now();
+    const startedAt = instant();
     chunk.key = key;
     chunk.firstAttemptAt ??= clock.now();
     attempts += 1;
@@ -95,7 +95,7 @@ export async function dispatch(campaign: Campaign): Promise<ExportRecord[]> {
       requestId: died ? null : answer.requestId,
       acceptedRequestId: died ? null : answer.acceptedRequestId,
       startedAt,
-      finishedAt: died ? null : now(),
+      finishedAt: died ? null : instant(),
       outcome,
     });
     return outcome;
