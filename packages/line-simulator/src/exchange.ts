@@ -86,6 +86,9 @@ export function failure(status: number, message: string): Answer {
   return { status, body: { message } };
 }
 
+export const INVALID_TOKEN = failure(401, 'Authentication failed due to the following reason: invalid token');
+export const RATE_LIMITED = failure(429, 'The API rate limit has been exceeded. Try again later.');
+
 export function headersOf(answer: Answer, requestId: string): Readonly<Record<string, string>> {
   if (answer.proxyHeaders !== undefined) return answer.proxyHeaders;
   const headers = { 'content-type': 'application/json', 'x-line-request-id': requestId };

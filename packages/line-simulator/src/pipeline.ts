@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { PermutableStep } from './config.ts';
-import { type Answer, channelOf, type Exchange, failure, violate } from './exchange.ts';
+import { type Answer, channelOf, type Exchange, failure, INVALID_TOKEN, RATE_LIMITED, violate } from './exchange.ts';
 import { sentMessages } from './ledger-store.ts';
 import { createTokenBucket } from './rate-limit.ts';
 import { isKeyWindowOver, isRetryKey, noteAttempt } from './retry-keys.ts';
@@ -19,7 +19,7 @@ const STEPS: Record<StepName, Step> = {
   bearer(exchange) {
     const channel = exchange.token === undefined ? undefined : exchange.channels.byToken(exchange.token);
     if (channel === undefined) {
-      return failure(401, 'Authentication failed due to the following reason: invalid token');
+      return INVALID_TOKEN;
     }
     exchange.channel = channel;
     exchange.store.requests.channel.set(exchange.request - 1, channel.ref);
@@ -56,7 +56,7 @@ const STEPS: Record<StepName, Step> = {
     }
     if (bucket.take(exchange.at)) return undefined;
     noteThrottled(exchange);
-    return failure(429, 'The API rate limit has been exceeded. Try again later.');
+    return RATE_LIMITED;
   },
 
   keySyntax({ endpoint, retryKey }) {

@@ -55,7 +55,7 @@ export async function createSimulator({
   const ledger = createLedger(() => stage.store);
   const metrics = createMetrics(source);
   const world = { clock, stage: () => stage };
-  const faults = createFaultEngine({ now: clock.now, isEndpoint: (name) => ENDPOINT_NAMES.has(name) });
+  const faults = createFaultEngine({ clock, isEndpoint: (name) => ENDPOINT_NAMES.has(name) });
   const { api, listener } = createApiServer({ world, metrics, faults });
   const scenario = createScenario({ world, listener });
   const control = createControlServer({

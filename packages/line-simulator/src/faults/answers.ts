@@ -1,4 +1,5 @@
-import { type Answer, type Exchange, failure, REDIRECT_TARGET } from '../exchange.ts';
+import { type Answer, type Exchange, failure, INVALID_TOKEN, RATE_LIMITED, REDIRECT_TARGET } from '../exchange.ts';
+import { invalidProperty } from '../validation.ts';
 import type { Effect } from './effects.ts';
 import { poisonProperty } from './engine.ts';
 
@@ -6,30 +7,22 @@ const HTML_TYPE = 'text/html; charset=utf-8';
 
 /** What LINE, or a proxy before it, answers instead; undefined for an effect that is no answer. */
 export function answerOf(effect: Effect, exchange: Exchange): Answer | undefined {
-  switch (effect.type) {
-    case 'rateLimit':
-      return failure(429, 'The API rate limit has been exceeded. Try again later.');
-    case 'sameUser':
-      return failure(429, 'Too many messages have been sent to the same user. Try again later.');
-    case 'status':
-      return failure(effect.status, effect.message ?? textOfStatus(effect.status));
-    case 'conflict':
-      return failure(409, 'Conflict');
-    case 'revokeToken':
-      return failure(401, 'Authentication failed due to the following reason: invalid token');
-    case 'poison': {
-      const property = poisonProperty(exchange, effect.users) ?? 'to';
-      return failure(400, `The property, ${property}, in the request body is invalid (line: -, column: -)`);
-    }
-    case 'garbage':
-      return { status: 200, body: undefined, text: '{"sentMess' };
-    case 'html':
-      return proxyAnswer(effect.status, { 'content-type': HTML_TYPE });
-    case 'redirect':
-      return proxyAnswer(effect.status, { 'content-type': HTML_TYPE, location: REDIRECT_TARGET });
-    default:
-      return undefined;
+  if (effect.type === 'rateLimit') return RATE_LIMITED;
+  if (effect.type === 'sameUser') {
+    return failure(429, 'Too many messages have been sent to the same user. Try again later.');
   }
+  if (effect.type === 'status') return failure(effect.status, effect.message ?? textOfStatus(effect.status));
+  if (effect.type === 'conflict') return failure(409, 'Conflict');
+  if (effect.type === 'revokeToken') return INVALID_TOKEN;
+  if (effect.type === 'poison') {
+    return failure(400, invalidProperty(poisonProperty(exchange, effect.users) ?? 'to'));
+  }
+  if (effect.type === 'garbage') return { status: 200, body: undefined, text: '{"sentMess' };
+  if (effect.type === 'html') return proxyAnswer(effect.status, { 'content-type': HTML_TYPE });
+  if (effect.type === 'redirect') {
+    return proxyAnswer(effect.status, { 'content-type': HTML_TYPE, location: REDIRECT_TARGET });
+  }
+  return undefined;
 }
 
 function proxyAnswer(status: number, proxyHeaders: Readonly<Record<string, string>>): Answer {

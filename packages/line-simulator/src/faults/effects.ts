@@ -10,7 +10,6 @@ const spread = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('uniform'), minMs: z.int().min(0).max(MAX_MS), maxMs: ms }),
   z.strictObject({ type: z.literal('exponential'), meanMs: ms }),
 ]);
-export type Spread = z.infer<typeof spread>;
 
 /** What goes wrong. Times of effects are real ones, since sockets are real; only `reservation` lasts by LINE's clock. */
 export const effect = z.discriminatedUnion('type', [

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Socket } from 'node:net';
+import type { Clock } from '../clock.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Effect, Phase } from './effects.ts';
 import { type FaultRules, parseRules, type Rule } from './rules.ts';
@@ -59,11 +60,11 @@ const SENDS_ONLY: ReadonlySet<Effect['type']> = new Set([
 ]);
 
 interface Deps {
-  now(): number;
+  readonly clock: Clock;
   isEndpoint(name: string): boolean;
 }
 
-export function createFaultEngine({ now, isEndpoint }: Deps): FaultEngine {
+export function createFaultEngine({ clock, isEndpoint }: Deps): FaultEngine {
   let seed = 1;
   let since = 0;
   let states: RuleState[] = [];
@@ -72,7 +73,7 @@ export function createFaultEngine({ now, isEndpoint }: Deps): FaultEngine {
   const begin = (given: unknown) => {
     const parsed = parseRules(given, isEndpoint);
     seed = parsed.seed;
-    since = now();
+    since = clock.now();
     revoked = new Map();
     states = parsed.rules.map((rule) => ({ rule, seen: 0, hits: 0, begun: 0, burst: undefined }));
   };
@@ -115,18 +116,10 @@ function isInScope({ match }: Rule, { endpoint, channel }: Exchange, age: number
 /** Whether there is anything for the effect to spoil. */
 function isPossible(effect: Effect, exchange: Exchange, socket: Socket): boolean {
   if (SENDS_ONLY.has(effect.type) && !exchange.endpoint.isSend) return false;
-  switch (effect.type) {
-    case 'closeIdle':
-      return socket.bytesWritten > 0;
-    case 'poison':
-      return poisonProperty(exchange, effect.users) !== undefined;
-    case 'revokeToken':
-      return exchange.channel !== undefined;
-    case 'forgetKey':
-      return exchange.keyUse !== undefined && exchange.keyUse.accept > 0;
-    default:
-      return true;
-  }
+  if (effect.type === 'closeIdle') return socket.bytesWritten > 0;
+  if (effect.type === 'poison') return poisonProperty(exchange, effect.users) !== undefined;
+  if (effect.type === 'revokeToken') return exchange.channel !== undefined;
+  return effect.type !== 'forgetKey' || (exchange.keyUse !== undefined && exchange.keyUse.accept > 0);
 }
 
 function isInBurst(state: RuleState, at: number): boolean {

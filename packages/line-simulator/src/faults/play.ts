@@ -70,23 +70,13 @@ async function checkAfter(ms: number, request: FaultedRequest): Promise<void> {
 
 /** Effects on LINE itself: the request then goes its usual way. False for any other. */
 function changeWorld(effect: Effect, exchange: Exchange): boolean {
-  switch (effect.type) {
-    case 'monthlyLimit':
-      channelOf(exchange).quota.exhaust(exchange.at);
-      return true;
-    case 'reservation':
-      channelOf(exchange).quota.reserve(effect.count ?? Infinity, exchange.at + effect.ms);
-      return true;
-    case 'withoutDelivery':
-    case 'withoutEffect':
-      exchange.hollow = true;
-      return true;
-    case 'forgetKey':
-      if (exchange.keyUse !== undefined) exchange.keyUse.accept = 0;
-      return true;
-    default:
-      return false;
-  }
+  if (effect.type === 'monthlyLimit') channelOf(exchange).quota.exhaust(exchange.at);
+  else if (effect.type === 'reservation') {
+    channelOf(exchange).quota.reserve(effect.count ?? Infinity, exchange.at + effect.ms);
+  } else if (effect.type === 'withoutDelivery' || effect.type === 'withoutEffect') exchange.hollow = true;
+  else if (effect.type === 'forgetKey' && exchange.keyUse !== undefined) exchange.keyUse.accept = 0;
+  else return false;
+  return true;
 }
 
 /** Effects on the answer, and on the connection that it would take. */
