@@ -12,6 +12,7 @@ export type { CreatedDelivery } from './insert.ts';
 export { DELIVERY_INVARIANTS } from './invariants.ts';
 export { reapDeliveries, reapEarlierBoots } from './reap.ts';
 export { renewDeliveries } from './renew.ts';
+export { type Resent, resendDeliveries } from './resend.ts';
 export { type LogicalSend, retryKey } from './retry-key.ts';
 export { type AttemptResult, type Settlement, settleDeliveries } from './settle.ts';
 export { type Start, type StartedDelivery, startDeliveries, type Verdict } from './start.ts';
