@@ -1,10 +1,17 @@
+import { openAttention } from '@dueline/attention';
 import { type Db, inTransaction } from '@dueline/db';
 import { recoverEventsInHand } from '@dueline/db/changes';
-import { closeOverdueDeliveries, reapDeliveries } from '@dueline/deliveries';
+import { closeOverdueDeliveries, reapDeliveries, renewDeliveries } from '@dueline/deliveries';
 import { cancelOfDeletedRules, recoverActionsInHand, recoverStaleProcessing } from '@dueline/scheduled-actions';
 import { recordCancelled } from '@dueline/trigger-rules';
 
-type RecoveredWhat = 'scheduled_action' | 'delivery' | 'overdue_delivery' | 'deadly_row' | 'of_deleted_rule';
+type RecoveredWhat =
+  | 'scheduled_action'
+  | 'delivery'
+  | 'overdue_delivery'
+  | 'renewed_delivery'
+  | 'deadly_row'
+  | 'of_deleted_rule';
 export type Recovered = (what: RecoveredWhat, count: number) => void;
 
 /**
@@ -24,6 +31,19 @@ async function countDeaths(db: Db): Promise<number> {
   return deaths + (await recoverEventsInHand(db, dead));
 }
 
+/** Closes up to 500 deliveries that nobody may send any more; whose fate nobody can learn, a person hears of. */
+const closeOverdue = (db: Db): Promise<number> =>
+  inTransaction(db, async (tx) => {
+    const closed = await closeOverdueDeliveries(tx);
+    await openAttention(
+      tx,
+      closed.flatMap(({ id, status, ...of }) =>
+        status === 'unknown' ? [{ ...of, kind: 'delivery_unknown' as const, refId: id, reasonCode: 'ambiguous' }] : [],
+      ),
+    );
+    return closed.length;
+  });
+
 /** Cancels up to 500 actions that wait for a deleted rule, with their history. */
 const sweepDeletedRules = (db: Db): Promise<number> =>
   inTransaction(db, async (tx) => {
@@ -33,8 +53,8 @@ const sweepDeletedRules = (db: Db): Promise<number> =>
   });
 
 /**
- * Takes back rows whose worker died, writes down what it died with before that, closes deliveries that nobody may send any more, and
- * cancels what a deleted rule left.
+ * Takes back rows whose worker died, writes down what it died with before that, closes deliveries that nobody may send any more, gives a
+ * new key to those that may not use theirs any more and reached nobody, and cancels what a deleted rule left.
  */
 export const recoverRows =
   ({ db, onRecovered }: { db: Db; onRecovered: Recovered }) =>
@@ -50,8 +70,12 @@ export const recoverRows =
       (count) => onRecovered('delivery', count),
     );
     await untilDone(
-      () => closeOverdueDeliveries(db),
+      () => closeOverdue(db),
       (count) => onRecovered('overdue_delivery', count),
+    );
+    await untilDone(
+      () => inTransaction(db, renewDeliveries),
+      (count) => onRecovered('renewed_delivery', count),
     );
     await untilDone(
       () => sweepDeletedRules(db),

@@ -1,6 +1,8 @@
 import type { Tenant } from '@dueline/contracts';
 import { inTransaction, sql, takeInHand } from '@dueline/db';
-import { columnOf, insertTenant, lineUserId, type TestDb, testDb } from '@dueline/db/testing';
+import { columnOf, insertTenant, lineUserId, moveProductTime, type TestDb, testDb } from '@dueline/db/testing';
+import { createDeliveries, startDeliveries } from '@dueline/deliveries';
+import { deliveryToCreate } from '@dueline/deliveries/testing';
 import { claimBatch, scheduleMany } from '@dueline/scheduled-actions';
 import { actionToSchedule } from '@dueline/scheduled-actions/testing';
 import { createRule, deleteRule } from '@dueline/trigger-rules';
@@ -100,4 +102,31 @@ test('[T9] a lease that ran out says nothing about its row', async () => {
   expect(
     await columnOf(own.db, `select concat_ws(' ', status, attempt, rescue_count, alone) from scheduled_action`),
   ).toEqual(['pending 0 0 f']);
+});
+
+test('a send that nobody can learn about any more is unknown, and a person hears of it, once', async () => {
+  const [{ id } = { id: '' }] = await inTransaction(own.db, (tx) => createDeliveries(tx, [deliveryToCreate(tenant)]));
+  await startDeliveries(own.db, tenant, {
+    tickets: [{ id, fence: '0' }],
+    start: { claimedBy: 'line-delivery-0:gone', leaseSeconds: 0, settleSeconds: 0 },
+  });
+  expect(await recover()).toEqual([['delivery', 1]]); // its owner died
+  await moveProductTime(own.db, 23 * 3_600);
+
+  const both = await Promise.all([recover(), recover()]); // two replicas at once
+
+  expect(both.flat()).toEqual([['overdue_delivery', 1]]);
+  expect(
+    await columnOf(own.db, `select concat_ws(' ', kind, ref_id, user_id, reason_code, status) from attention_item`),
+  ).toEqual([`delivery_unknown ${id} U${'1'.padStart(32, '0')} ambiguous open`]);
+});
+
+test('a send that reached nobody within the life of its key goes on under a new one', async () => {
+  const [{ id } = { id: '' }] = await inTransaction(own.db, (tx) => createDeliveries(tx, [deliveryToCreate(tenant)]));
+  await own.db.$client.query(
+    `update delivery set first_attempt_at = app_now(), deliver_until = app_now() + interval '2 days'`,
+  );
+  await moveProductTime(own.db, 23 * 3_600);
+  expect(await recover()).toEqual([['renewed_delivery', 1]]);
+  expect(await columnOf(own.db, 'select epoch from delivery where id = $1', [id])).toEqual(['2']);
 });

@@ -1,13 +1,10 @@
-import { parseArgs } from 'node:util';
 import type { AccountName } from '@dueline/accounts';
 import { type AttentionItem, closeAttention, listAttention } from '@dueline/attention';
-import { type Db, inTenant, openDatabase } from '@dueline/db';
-import { PermanentError } from '@dueline/kernel';
+import { inTenant } from '@dueline/db';
 import { UsageError } from './actions/command-line.ts';
 import type { ActionsDeps } from './actions/run.ts';
 import { oneLine, tableOf, timeIn } from './actions/table.ts';
-import { loadActionsConfig } from './config.ts';
-import { accountOf } from './one-account.ts';
+import { type parseWords, runForPerson, type Work } from './person-command.ts';
 
 const ATTENTION_HELP = `usage: dueline attention list            [--status open|resolved|dismissed] [--limit <n>] [--after <id>]
        dueline attention dismiss <id> …  --why <reason> [--by <name>]
@@ -22,62 +19,17 @@ const STATUSES = ['open', 'resolved', 'dismissed'] as const;
 const ROWS_OF_A_PAGE = 20;
 const MAX_PAGE = 500;
 
-type Words = ReturnType<typeof parseWords>;
-
-function parseWords(args: readonly string[]) {
-  const text = { type: 'string' } as const;
-  const options = { status: text, limit: text, after: text, account: text, by: text, why: text };
-  try {
-    return parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: { ...options, json: { type: 'boolean' } },
-    });
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
-    throw new UsageError(error.message.split('. ')[0] ?? error.message);
-  }
-}
-
-interface Answer {
-  readonly json: unknown;
-  readonly lines: readonly string[];
-  readonly isWhole: boolean;
-}
-type Work = (db: Db, account: AccountName) => Promise<Answer>;
+const OPTIONS = ['status', 'limit', 'after', 'by', 'why'] as const;
+type Words = ReturnType<typeof parseWords<(typeof OPTIONS)[number]>>;
 
 /** Runs `dueline attention …` and returns its exit code: 0 done, 1 not or not all of it done, 2 not understood. */
-export async function runAttention(deps: ActionsDeps, args: readonly string[]): Promise<0 | 1 | 2> {
-  try {
-    if (args.length === 0 || args[0] === 'help' || args.includes('--help') || args.includes('-h')) {
-      deps.print(ATTENTION_HELP);
-      return 0;
-    }
-    const words = parseWords(args);
-    const { json, lines, isWhole } = await withAccount(deps, words, workOf(words, deps.login));
-    for (const line of words.values.json ? [JSON.stringify(json)] : lines) deps.print(line);
-    return isWhole ? 0 : 1;
-  } catch (error) {
-    if (!(error instanceof PermanentError) && !(error instanceof UsageError)) throw error;
-    const isUsage = error instanceof UsageError;
-    deps.printError(isUsage ? `${error.message}\n\n./dueline attention --help says more` : error.message);
-    return isUsage ? 2 : 1;
-  }
-}
-
-async function withAccount({ env }: ActionsDeps, { values }: Words, work: Work): Promise<Answer> {
-  const { db, close } = openDatabase({
-    url: loadActionsConfig(env).DATABASE_URL,
-    applicationName: 'attention',
-    maxConnections: 1,
-    onError: () => undefined, // the statement in hand throws
+export const runAttention = (deps: ActionsDeps, args: readonly string[]): Promise<0 | 1 | 2> =>
+  runForPerson(deps, args, {
+    name: 'attention',
+    help: ATTENTION_HELP,
+    options: OPTIONS,
+    workOf: (words) => workOf(words, deps.login),
   });
-  try {
-    return await work(db, await accountOf(db, values.account));
-  } finally {
-    await close();
-  }
-}
 
 const ID = /^[1-9]\d{0,17}$/;
 

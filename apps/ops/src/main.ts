@@ -6,6 +6,7 @@ import { UsageError } from './actions/command-line.ts';
 import { runActions } from './actions/run.ts';
 import { runAttention } from './attention.ts';
 import { runAudit } from './audit.ts';
+import { runDeliveries } from './deliveries.ts';
 import { runMigrate } from './migrate.ts';
 import { applyTopology, checkTopology } from './topology.ts';
 
@@ -18,6 +19,7 @@ const HELP = `usage: dueline <command>
   audit [--json]     check what must always be true of the data; exit 1 if anything is not (DATABASE_URL)
   actions …          see and change waiting work; 'actions --help' says how (DATABASE_URL)
   attention …        see and dismiss what needs a person; 'attention --help' says how (DATABASE_URL)
+  deliveries …       send a message again, or leave it alone, when nobody knows; 'deliveries --help' says how (DATABASE_URL)
 `;
 
 const print = (line: string): void => {
@@ -54,6 +56,7 @@ const words = process.argv.slice(2).join(' ');
 const WITH_ARGUMENTS: Readonly<Record<string, () => Promise<void>>> = {
   actions: asPerson(runActions),
   attention: asPerson(runAttention),
+  deliveries: asPerson(runDeliveries),
   account: () => runAccount(rest, { env, print, login: login() }),
 };
 const command = WITH_ARGUMENTS[first ?? ''] ?? COMMANDS[words];

@@ -1,5 +1,14 @@
+export { type Deed, recordDeed } from './audit.ts';
 export { getChannelAccessToken, loadChannelIds } from './channel.ts';
 export { createLineOa, createOrganization } from './create.ts';
 export { type AccountName, listAccounts } from './list.ts';
 export { openSecret, sealSecret } from './secrets.ts';
-export { getStop, RESUME_HOW, type ResumeHow, resumeAccount, type StopTarget, stopAccount } from './stop.ts';
+export {
+  getStop,
+  RESUME_HOW,
+  type ResumeHow,
+  resumeAccount,
+  type Signed,
+  type StopTarget,
+  stopAccount,
+} from './stop.ts';

@@ -1,6 +1,5 @@
 import type { TenantTicket } from '@dueline/contracts';
 import { type Db, sql, type Tx, ticketRows } from '@dueline/db';
-import { isInDoubt, isProven, RETRY_KEY_HOURS } from './state.ts';
 
 /** A ticket, and whether it stands for a chunk of a campaign: those have a queue of their own. */
 export interface AnnouncedDelivery extends TenantTicket {
@@ -99,38 +98,4 @@ export async function unpublishDeliveries(db: Db, tickets: readonly TenantTicket
          for no key update of delivery
     )
     update delivery set published_at = null from held where delivery.id = held.id`);
-}
-
-/**
- * planned -> expired for clean rows past `deliver_until`, planned -> unknown for ambiguous rows 23 hours after their first
- * attempt, or accepted where an attempt tells so: nobody will be asked again, and what it is, is never guessed. At most 500
- * rows a call.
- */
-export async function closeOverdueDeliveries(db: Db): Promise<number> {
-  const { rowCount } = await db.execute(sql`
-    with late as materialized (
-      select id, doubt.ambiguous, ${isProven} as proven
-        from delivery
-       cross join lateral (
-         select exists (select from delivery_attempt
-                         where delivery_id = delivery.id and retry_key = delivery.retry_key and ${isInDoubt}) as ambiguous) as doubt
-       where status = 'planned' and next_attempt_at <= app_now()
-         and id = any(array(
-           select id from delivery where status = 'planned' and deliver_until <= app_now()
-            union
-           select id from delivery where status = 'planned' and first_attempt_at <= app_now() - make_interval(hours => ${RETRY_KEY_HOURS})))
-         and (first_attempt_at <= app_now() - make_interval(hours => ${RETRY_KEY_HOURS})
-              or (deliver_until <= app_now() and not doubt.ambiguous))
-       order by id limit 500
-         for no key update of delivery skip locked
-    )
-    update delivery
-       set status = case when late.proven then 'accepted' when late.ambiguous then 'unknown' else 'expired' end,
-           fence = delivery.fence + 1,
-           accepted_at = case when late.proven then app_now() end,
-           reason_code = case when late.proven then null when late.ambiguous then 'ambiguous' else 'too_late' end,
-           updated_date = clock_timestamp()
-      from late
-     where delivery.id = late.id`);
-  return rowCount ?? 0;
 }

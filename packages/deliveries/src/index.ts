@@ -2,15 +2,17 @@ export {
   type AnnouncedDelivery,
   announceCampaignDeliveries,
   announceDeliveries,
-  closeOverdueDeliveries,
   unpublishDeliveries,
 } from './announce.ts';
 export { type CancelledDelivery, cancelDeliveries } from './cancel.ts';
+export { type ClosedDelivery, closeOverdueDeliveries } from './close-overdue.ts';
 export { createDeliveries, type DeliveryToCreate } from './create.ts';
 export { type ChunkToCreate, createChunkDeliveries } from './create-chunks.ts';
 export type { CreatedDelivery } from './insert.ts';
 export { DELIVERY_INVARIANTS } from './invariants.ts';
 export { reapDeliveries, reapEarlierBoots } from './reap.ts';
+export { renewDeliveries } from './renew.ts';
+export { type Resent, resendDeliveries } from './resend.ts';
 export { type LogicalSend, retryKey } from './retry-key.ts';
 export { type AttemptResult, type Settlement, settleDeliveries } from './settle.ts';
 export { type Start, type StartedDelivery, startDeliveries, type Verdict } from './start.ts';

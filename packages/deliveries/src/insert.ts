@@ -28,7 +28,7 @@ export interface CreatedDelivery extends TenantTicket {
 }
 
 /** Until when a message is worth sending, counted from the decision, in hours. Rules will be able to say less. */
-const DELIVER_WITHIN_HOURS = 24;
+export const DELIVER_WITHIN_HOURS = 24;
 
 type Created = { id: string; fence: string; organization_id: string; line_oa_id: string; logical_id: string };
 

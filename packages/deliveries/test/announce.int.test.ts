@@ -1,6 +1,7 @@
 import type { Tenant } from '@dueline/contracts';
+import { inTransaction } from '@dueline/db';
 import { columnOf, insertTenant, type TestDb, testDb } from '@dueline/db/testing';
-import { announceDeliveries, closeOverdueDeliveries } from '@dueline/deliveries';
+import { announceDeliveries, closeOverdueDeliveries, renewDeliveries } from '@dueline/deliveries';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
 const PLANNED = 200_000;
@@ -54,7 +55,8 @@ test.for(['un-analyzed', 'analyzed'])(
     const read = await rowsRead(async () => {
       expect(await announce()).toHaveLength(50);
       expect(await announce()).toEqual([]);
-      expect(await closeOverdueDeliveries(own.db)).toBe(0);
+      expect(await inTransaction(own.db, closeOverdueDeliveries)).toEqual([]);
+      expect(await inTransaction(own.db, renewDeliveries)).toBe(0);
     });
 
     expect(read).toBeLessThan(1_000);

@@ -1,5 +1,5 @@
 import type { Tenant } from '@dueline/contracts';
-import { openDatabase } from '@dueline/db';
+import { inTransaction, openDatabase } from '@dueline/db';
 import { columnOf, insertTenant, moveProductTime, type TestDb, testDb } from '@dueline/db/testing';
 import {
   type AttemptOutcome,
@@ -26,6 +26,7 @@ afterEach(() => own[Symbol.asyncDispose]());
 const query = (text: string, values: unknown[] = []) => own.db.$client.query(text, values);
 const endLeases = () =>
   query(`update delivery set lease_until = clock_timestamp() - interval '1 s' where status = 'sending'`);
+const closeOverdue = () => inTransaction(own.db, closeOverdueDeliveries);
 const ageAttempts = () => query(`update delivery_attempt set started_at = started_at - interval '1 hour'`);
 
 const SETTLED: [AttemptOutcome, string][] = [
@@ -96,7 +97,7 @@ test('what is proven accepted never ends as unknown, even if nobody may ask agai
   await endLeases();
   await reapDeliveries(own.db);
   await moveProductTime(own.db, 24 * HOUR);
-  expect(await closeOverdueDeliveries(own.db)).toBe(1);
+  expect(await closeOverdue()).toHaveLength(1);
   expect(await stateOf(own.db, id)).toMatch(/^accepted /);
 });
 
@@ -193,11 +194,11 @@ test('a settled attempt that is planned again is announced when its wait is over
 test('a clean delivery expires at deliver_until, not before', async () => {
   const { id } = await plan(own.db, tenant);
   await moveProductTime(own.db, 23.9 * HOUR);
-  expect(await closeOverdueDeliveries(own.db)).toBe(0);
+  expect(await closeOverdue()).toHaveLength(0);
   await moveProductTime(own.db, 0.1 * HOUR);
-  expect(await closeOverdueDeliveries(own.db)).toBe(1);
+  expect(await closeOverdue()).toHaveLength(1);
   expect(await stateOf(own.db, id)).toBe('expired 1 too_late');
-  expect(await closeOverdueDeliveries(own.db)).toBe(0);
+  expect(await closeOverdue()).toHaveLength(0);
 });
 
 test('an ambiguous delivery becomes unknown 23 hours after its first attempt, not before, however late it is', async () => {
@@ -205,10 +206,10 @@ test('an ambiguous delivery becomes unknown 23 hours after its first attempt, no
   await moveProductTime(own.db, 2 * HOUR);
   await settle(own.db, await mustStart(own.db, tenant, id), { outcome: 'ambiguous' });
   await moveProductTime(own.db, 22.9 * HOUR); // past deliver_until
-  expect(await closeOverdueDeliveries(own.db)).toBe(0);
+  expect(await closeOverdue()).toHaveLength(0);
   await moveProductTime(own.db, 0.2 * HOUR);
   expect(await startNow(own.db, tenant, id)).toBeUndefined();
-  expect(await closeOverdueDeliveries(own.db)).toBe(1);
+  expect(await closeOverdue()).toEqual([{ ...tenant, id, status: 'unknown', userId: `U${'1'.padStart(32, '0')}` }]);
   expect(await stateOf(own.db, id)).toBe('unknown 3 ambiguous ambiguous');
 });
 
@@ -221,7 +222,7 @@ test('five hundred late deliveries in doubt do not keep a clean one from expirin
   await endLeases();
   expect(await reapDeliveries(own.db)).toBe(500);
   await query(`update delivery set deliver_until = app_now()`);
-  expect(await closeOverdueDeliveries(own.db)).toBe(1);
+  expect(await closeOverdue()).toHaveLength(1);
 });
 
 test('a batch settles each attempt by its own outcome, and tells which rows moved', async () => {

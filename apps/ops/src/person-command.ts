@@ -1,0 +1,92 @@
+import { parseArgs } from 'node:util';
+import type { AccountName } from '@dueline/accounts';
+import { type Db, openDatabase } from '@dueline/db';
+import { PermanentError } from '@dueline/kernel';
+import { UsageError } from './actions/command-line.ts';
+import type { ActionsDeps } from './actions/run.ts';
+import { loadActionsConfig } from './config.ts';
+import { accountOf } from './one-account.ts';
+
+/** What a command found or did: one JSON object, or the lines for a person. */
+export interface Answer {
+  readonly json: unknown;
+  readonly lines: readonly string[];
+  readonly isWhole: boolean;
+}
+export type Work = (db: Db, account: AccountName) => Promise<Answer>;
+
+export interface Words<Option extends string> {
+  readonly values: { readonly [name in Option | 'account']?: string } & { readonly json?: boolean };
+  readonly flags: ReadonlySet<string>;
+  readonly positionals: readonly string[];
+}
+
+interface PersonCommand<Option extends string> {
+  readonly name: string;
+  readonly help: string;
+  /** Options that take a text, beside --account and --json. */
+  readonly options: readonly Option[];
+  /** Options that take nothing. */
+  readonly flags?: readonly string[];
+  /** Reads what was typed, before the database is asked. @throws UsageError */
+  readonly workOf: (words: Words<Option>) => Work;
+}
+
+/** @throws UsageError that names what does not fit. */
+export function parseWords<Option extends string>(
+  args: readonly string[],
+  { options, flags = [] }: Pick<PersonCommand<Option>, 'options' | 'flags'>,
+): Words<Option> {
+  const texts = [...options, 'account'].map((name) => [name, { type: 'string' as const }]);
+  const marks = [...flags, 'json'].map((name) => [name, { type: 'boolean' as const }]);
+  const known: Record<string, { type: 'string' | 'boolean' }> = Object.fromEntries([...texts, ...marks]);
+  try {
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: known,
+    });
+    const given = flags.filter((flag) => values[flag] === true);
+    return { values: values as Words<Option>['values'], flags: new Set(given), positionals };
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw new UsageError(error.message.split('. ')[0] ?? error.message);
+  }
+}
+
+/** Runs a command of one account and returns its exit code: 0 done, 1 not or not all of it done, 2 not understood. */
+export async function runForPerson<Option extends string>(
+  deps: ActionsDeps,
+  args: readonly string[],
+  command: PersonCommand<Option>,
+): Promise<0 | 1 | 2> {
+  try {
+    if (args.length === 0 || args[0] === 'help' || args.includes('--help') || args.includes('-h')) {
+      deps.print(command.help);
+      return 0;
+    }
+    const words = parseWords(args, command);
+    const { json, lines, isWhole } = await withAccount(deps, words.values.account, command.workOf(words));
+    for (const line of words.values.json ? [JSON.stringify(json)] : lines) deps.print(line);
+    return isWhole ? 0 : 1;
+  } catch (error) {
+    if (!(error instanceof PermanentError) && !(error instanceof UsageError)) throw error;
+    const isUsage = error instanceof UsageError;
+    deps.printError(isUsage ? `${error.message}\n\n./dueline ${command.name} --help says more` : error.message);
+    return isUsage ? 2 : 1;
+  }
+}
+
+async function withAccount({ env }: ActionsDeps, account: string | undefined, work: Work): Promise<Answer> {
+  const { db, close } = openDatabase({
+    url: loadActionsConfig(env).DATABASE_URL,
+    applicationName: 'ops',
+    maxConnections: 1,
+    onError: () => undefined, // the statement in hand throws
+  });
+  try {
+    return await work(db, await accountOf(db, account));
+  } finally {
+    await close();
+  }
+}
