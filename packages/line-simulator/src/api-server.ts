@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { errorText } from '@dueline/kernel';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { compact } from './compact.ts';
-import { OTHER_ENDPOINTS } from './endpoints-other.ts';
-import { SEND_ENDPOINTS } from './endpoints-send.ts';
+import { ENDPOINTS } from './endpoints/list.ts';
+import { SEND_ENDPOINTS } from './endpoints/send.ts';
 import { type Answer, type Endpoint, failure, type RawBody, type Stage, type World } from './exchange.ts';
 import type { Metrics } from './metrics.ts';
 import { runPipeline } from './pipeline.ts';
@@ -65,7 +65,7 @@ export function createApiServer(api: Api): FastifyInstance {
     if (path.includes('//') || path.endsWith('/')) unknownPath(request, reply);
     else done();
   });
-  for (const endpoint of [...SEND_ENDPOINTS, ...OTHER_ENDPOINTS]) {
+  for (const endpoint of ENDPOINTS) {
     app.route({ method: endpoint.method, url: endpoint.path, handler: handlerOf(api, endpoint) });
   }
   for (const operation of UNIMPLEMENTED) {
@@ -104,7 +104,7 @@ function refuserOf({ world, metrics }: Api, { method, path }: Operation) {
       code: 'V10',
       at: world.clock.now(),
       request: number,
-      channelId: channelIdOf(stage, token),
+      channelId: channelIdOf(stage, token, world.clock.now()),
       detail: `${method} ${path}`,
     });
     return respond(
@@ -155,7 +155,7 @@ function createReception({ world, metrics }: Api) {
     const guarded = retryKey !== undefined && isRetryKey(retryKey) && SEND_PATHS.has(path);
     const passage = guarded ? gate.enter(`${token}/${retryKey.toLowerCase()}`) : undefined;
     if (passage?.overlaps === true) {
-      store.violations.push({ code: 'V3', at, request: number, channelId: channelIdOf(stage, token) });
+      store.violations.push({ code: 'V3', at, request: number, channelId: channelIdOf(stage, token, at) });
     }
     metrics.begin();
     let left = false;
@@ -179,8 +179,8 @@ function pathOf(request: FastifyRequest): string {
   return request.url.split('?', 1)[0] ?? '';
 }
 
-function channelIdOf({ channels }: Stage, token: string | undefined): string | undefined {
-  return token === undefined ? undefined : channels.byToken(token)?.settings.channelId;
+function channelIdOf({ channels }: Stage, token: string | undefined, at: number): string | undefined {
+  return token === undefined ? undefined : channels.byToken(token, at)?.settings.channelId;
 }
 
 function visitOf(request: FastifyRequest): Visit {

@@ -21,6 +21,10 @@ const knobs = z.strictObject({
   duplicateTo: z.enum(['deliverEach', 'collapse']).default('deliverEach'),
   keyWindowFrom: z.enum(['accepted', 'firstSeen']).default('accepted'),
   keyWindowMs: z.int().min(1).default(86_400_000),
+  /** How far the consumption that LINE tells is behind; it is documented as approximate. */
+  consumptionLag: z.int().min(0).default(0),
+  /** When a bulk link or unlink takes effect. */
+  bulkDelayMs: z.int().min(0).default(2_000),
   /** Size of a token bucket, in units of the limit itself: 1 holds 2,000 for 2,000/s and 60 for 60/h. */
   burst: z.number().positive().default(1),
   /** Other limits than LINE's, by endpoint (`push`, `multicast`, ...). */
@@ -51,10 +55,12 @@ export type QuotaSetting = z.infer<typeof quota>;
 export const channelConfig = z.strictObject({
   channelId: z.string().min(1).max(64),
   channelAccessToken: z.string().min(1).max(512),
+  /** `secret-of-<channelId>` unless given. */
+  channelSecret: z.string().min(1).max(128).optional(),
   name: z.string().max(128).default('Simulated account'),
   quota: quota.default({ type: 'none' }),
   users: z.array(userGroup).default([]),
-  /** Rich menus that exist from the start. */
+  /** Rich menus that exist from the start, with an image. */
   richMenuIds: z.array(z.string().min(1).max(64)).default([]),
   knobs: knobs.prefault({}),
 });

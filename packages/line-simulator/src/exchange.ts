@@ -1,3 +1,4 @@
+import type { Agenda } from './agenda.ts';
 import type { Channel, Channels } from './channels.ts';
 import type { Clock } from './clock.ts';
 import type { LedgerStore, Violation } from './ledger-store.ts';
@@ -19,6 +20,8 @@ interface SendPlan {
   readonly targets: Iterable<number>;
   readonly requested: number;
   readonly deliverable: number;
+  /** Who of the targets receives; friends, unless given. */
+  readonly receives?: (user: number) => boolean;
 }
 
 export type RawBody = Buffer | 'tooLarge' | undefined;
@@ -28,6 +31,7 @@ export interface Exchange {
   readonly endpoint: Endpoint;
   readonly channels: Channels;
   readonly store: LedgerStore;
+  readonly agenda: Agenda;
   /** Number in the ledger. */
   readonly request: number;
   /** When its turn came, by the simulator's clock. */
@@ -44,10 +48,11 @@ export interface Exchange {
   send?: SendPlan;
 }
 
-/** Channels and what happened on them; a reset replaces both at once. */
+/** Channels, what happened on them and what is still to happen; a reset replaces all at once. */
 export interface Stage {
   readonly channels: Channels;
   readonly store: LedgerStore;
+  readonly agenda: Agenda;
 }
 
 export interface World {
@@ -66,7 +71,11 @@ export interface Endpoint {
   readonly limit: Limit;
   /** A send: takes a retry key, counts against the quota, and is written as an accept. */
   readonly isSend: boolean;
-  readonly hasBody: boolean;
+  /** Not counted against the quota. */
+  readonly isFree?: true;
+  readonly body: 'none' | 'json' | 'form';
+  /** Finds the channel where no bearer token does: for requests that ask for one. */
+  identify?(exchange: Exchange): Answer | undefined;
   /** 400s and 404s of this endpoint; a send leaves its plan in the exchange. */
   validate?(exchange: Exchange): Answer | undefined;
   /** The answer to a request that passed every step. */

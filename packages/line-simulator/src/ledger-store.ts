@@ -27,6 +27,8 @@ export interface AcceptEntry {
   /** Ordinals of users, in the order sent to. */
   readonly targets: Iterable<number>;
   readonly messageCount: number;
+  /** Friends, unless given. */
+  readonly receives?: ((user: number) => boolean) | undefined;
 }
 
 /** Everything that happened, in columns; numbers of requests, accepts and receipts count from 1. */
@@ -64,13 +66,14 @@ const createSuppressedColumns = () => ({ user: uint32Column(), state: [] as stri
 export function writeAccept(store: LedgerStore, entry: AcceptEntry): { accept: number; delivered: number } {
   const { accepts, lids, pairs } = store;
   const { users } = entry.channel;
+  const receives = entry.receives ?? users.isFriend;
   const accept = accepts.request.length + 1;
   const lidNumbers = entry.lids.map((lid) => lids.number(entry.channel.ref, lid));
   const suppressedFrom = store.suppressed.user.length;
   let delivered = 0;
   let rekeyed: { user: number; lid: number; count: number } | undefined;
   for (const user of entry.targets) {
-    const received = users.isFriend(user);
+    const received = receives(user);
     if (received) delivered += 1;
     else suppress(store, user, users.stateOf(user));
     if (received && lidNumbers.length === 0) pushReceipt(store, { user, accept, lid: 0 });

@@ -9,15 +9,20 @@ import { isFields } from './validation.ts';
 /** A named check. It answers, or lets the request go on. */
 type Step = (exchange: Exchange) => Answer | undefined;
 
-const JSON_TYPE = /^application\/json\s*(;|$)/i;
+const CONTENT_TYPE = {
+  json: /^application\/json\s*(;|$)/i,
+  form: /^application\/x-www-form-urlencoded\s*(;|$)/i,
+};
 
-const BEFORE = ['bearer', 'contentType', 'body', 'keyForbidden', 'keySighting'] as const;
+const BEFORE = ['bearer', 'contentType', 'body', 'client', 'keyForbidden', 'keySighting'] as const;
 const AFTER = ['quota', 'accept'] as const;
 export type StepName = (typeof BEFORE)[number] | PermutableStep | (typeof AFTER)[number];
 
 const STEPS: Record<StepName, Step> = {
   bearer(exchange) {
-    const channel = exchange.token === undefined ? undefined : exchange.channels.byToken(exchange.token);
+    if (exchange.endpoint.identify !== undefined) return undefined;
+    const { token, at } = exchange;
+    const channel = token === undefined ? undefined : exchange.channels.byToken(token, at);
     if (channel === undefined) {
       return failure(401, 'Authentication failed due to the following reason: invalid token');
     }
@@ -28,14 +33,23 @@ const STEPS: Record<StepName, Step> = {
   },
 
   contentType({ endpoint, contentType }) {
-    return endpoint.hasBody && !JSON_TYPE.test(contentType) ? failure(415, 'Unsupported media type') : undefined;
+    if (endpoint.body === 'none' || CONTENT_TYPE[endpoint.body].test(contentType)) return undefined;
+    return failure(415, 'Unsupported media type');
   },
 
   body(exchange) {
     const { rawBody, endpoint } = exchange;
     if (rawBody === 'tooLarge') return failure(413, 'The request body is too large');
     if (rawBody !== undefined) exchange.store.requests.setBody(exchange.request, hash('sha256', rawBody, 'buffer'));
-    return endpoint.hasBody ? parseBody(exchange, rawBody?.toString('utf8') ?? '') : undefined;
+    const text = rawBody?.toString('utf8') ?? '';
+    if (endpoint.body === 'form') exchange.body = Object.fromEntries(new URLSearchParams(text));
+    return endpoint.body === 'json' ? parseBody(exchange, text) : undefined;
+  },
+
+  client(exchange) {
+    const refused = exchange.endpoint.identify?.(exchange);
+    if (exchange.channel !== undefined) exchange.store.requests.channel.set(exchange.request - 1, exchange.channel.ref);
+    return refused;
   },
 
   keyForbidden(exchange) {
@@ -87,7 +101,7 @@ const STEPS: Record<StepName, Step> = {
   },
 
   quota(exchange) {
-    if (exchange.send === undefined) return undefined;
+    if (exchange.send === undefined || exchange.endpoint.isFree === true) return undefined;
     const { quota, settings } = channelOf(exchange);
     const { deliverable, requested } = exchange.send;
     const count = settings.knobs.quotaCounts === 'deliverable' ? deliverable : requested;
@@ -102,6 +116,7 @@ const STEPS: Record<StepName, Step> = {
  * Nothing waits in here, so what one request changes, no other request sees half done.
  */
 export function runPipeline(exchange: Exchange): { answer: Answer; step: StepName } {
+  exchange.agenda.runDue(exchange.at);
   for (const step of stepsFor(exchange)) {
     const answer = STEPS[step](exchange);
     if (answer !== undefined) return { answer, step };

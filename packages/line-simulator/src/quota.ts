@@ -1,6 +1,5 @@
 import type { QuotaSetting } from './config.ts';
-
-const UTC_PLUS_9_MS = 9 * 3_600_000;
+import { monthOf } from './japan-time.ts';
 
 /** Messages of the running month (UTC+9) against the monthly limit. */
 export interface Quota {
@@ -29,8 +28,4 @@ export function createQuota(setting: QuotaSetting): Quota {
       used = consumed(nowMs) + count;
     },
   };
-}
-
-function monthOf(nowMs: number): string {
-  return new Date(nowMs + UTC_PLUS_9_MS).toISOString().slice(0, 7);
 }

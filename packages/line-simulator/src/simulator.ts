@@ -1,3 +1,4 @@
+import { createAgenda } from './agenda.ts';
 import { createApiServer } from './api-server.ts';
 import { createChannels } from './channels.ts';
 import { type Clock, movableClock, systemClock } from './clock.ts';
@@ -41,8 +42,14 @@ export async function createSimulator({
   controlPort = 0,
 }: SimulatorOptions): Promise<Simulator> {
   const clock = movableClock(source);
-  let stage = createStage(configs.map((config) => channelConfig.parse(config)));
-  const ledger = createLedger(() => stage.store);
+  let stage = createStage(
+    configs.map((config) => channelConfig.parse(config)),
+    clock,
+  );
+  const ledger = createLedger(() => {
+    stage.agenda.runDue(clock.now());
+    return stage.store;
+  });
   const metrics = createMetrics(source);
   const api = createApiServer({ world: { clock, stage: () => stage }, metrics });
   const control = createControlServer({
@@ -51,11 +58,14 @@ export async function createSimulator({
     metrics,
     clock,
     reset(settings = stage.channels.list().map((channel) => channel.settings)) {
-      stage = createStage(settings);
+      const next = createStage(settings, clock);
+      stage.agenda.close();
+      stage = next;
       metrics.reset();
     },
   });
   const close = async () => {
+    stage.agenda.close();
     await Promise.all([api.close(), control.close()]);
   };
   try {
@@ -70,8 +80,8 @@ export async function createSimulator({
   }
 }
 
-function createStage(settings: readonly ChannelSettings[]): Stage {
+function createStage(settings: readonly ChannelSettings[], clock: Clock): Stage {
   const channels = createChannels();
   channels.put(settings);
-  return { channels, store: createLedgerStore(channels) };
+  return { channels, store: createLedgerStore(channels), agenda: createAgenda(clock) };
 }

@@ -4,12 +4,9 @@ const BY_PREFIX: readonly [prefix: string, operations: readonly string[]][] = [
   [
     '/v2/bot/message',
     [
-      'POST /reply',
       'POST /narrowcast',
       'GET /progress/narrowcast',
-      'POST /validate/reply',
-      'POST /validate/narrowcast',
-      'GET /delivery/:kind',
+      'GET /delivery/pnp',
       'GET /aggregation/info',
       'GET /aggregation/list',
       'POST /markAsRead',
@@ -34,8 +31,6 @@ const BY_PREFIX: readonly [prefix: string, operations: readonly string[]][] = [
       'DELETE /:richMenuId',
       'GET /:richMenuId/content',
       'POST /:richMenuId/content',
-      'POST /bulk/link',
-      'POST /bulk/unlink',
       'POST /batch',
       'POST /validate/batch',
       'GET /progress/batch',
@@ -81,8 +76,8 @@ const BY_PREFIX: readonly [prefix: string, operations: readonly string[]][] = [
       'GET /richmenu/:richMenuId/daily',
     ],
   ],
-  ['/oauth2', ['POST /v3/token', 'POST /v2.1/token', 'POST /v2.1/revoke', 'GET /v2.1/verify', 'GET /v2.1/tokens/kid']],
-  ['/v2/oauth', ['POST /accessToken', 'POST /verify', 'POST /revoke']],
+  ['/oauth2', ['POST /v2.1/revoke', 'GET /v2.1/verify', 'GET /v2.1/tokens/kid']],
+  ['/v2/oauth', ['POST /verify', 'POST /revoke']],
   ['/bot/pnp', ['POST /push']],
 ];
 

@@ -65,11 +65,11 @@ export function optionProblems(body: Fields): Problem[] {
   return problems;
 }
 
-/** What is wrong with the size of a multicast's `to`. */
-export function recipientCountProblems(to: unknown): Problem[] {
-  if (Array.isArray(to) && to.length >= 1 && to.length <= 500) return [];
-  if (to === undefined || to === null) return [{ message: 'May not be empty', property: 'to' }];
-  return [{ message: Array.isArray(to) ? 'Size must be between 1 and 500' : invalidProperty('to'), property: 'to' }];
+/** What is wrong with the size of a list of users: a multicast's `to`, the `userIds` of a bulk link. */
+export function userCountProblems(users: unknown, property: string): Problem[] {
+  if (Array.isArray(users) && users.length >= 1 && users.length <= 500) return [];
+  if (users === undefined || users === null) return [{ message: 'May not be empty', property }];
+  return [{ message: Array.isArray(users) ? 'Size must be between 1 and 500' : invalidProperty(property), property }];
 }
 
 /** Index of the first entry that is no user id; -1 if there is none. */
