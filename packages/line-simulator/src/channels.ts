@@ -30,6 +30,8 @@ export interface Channel {
   readonly richMenus: RichMenus;
   /** When a user last wrote, by ordinal. */
   readonly lastInbound: Map<number, number>;
+  /** How many receipts there were when a user last opened the chat, by ordinal. */
+  readonly openedUntil: Map<number, number>;
 }
 
 export interface Channels {
@@ -89,5 +91,6 @@ function createChannel(settings: ChannelSettings, ref: number): Channel {
     replyTokens: createReplyTokens(),
     richMenus: createRichMenus(settings.richMenuIds),
     lastInbound: new Map(),
+    openedUntil: new Map(),
   };
 }

@@ -5,6 +5,7 @@ import type { LedgerStore, Violation } from './ledger-store.ts';
 import type { Limit } from './rate-limit.ts';
 import type { KeyUse } from './retry-keys.ts';
 import type { Fields, Problem } from './validation.ts';
+import type { Webhooks } from './webhooks.ts';
 
 /** What the simulator answers, before it becomes bytes. */
 export interface Answer {
@@ -53,6 +54,7 @@ export interface Stage {
   readonly channels: Channels;
   readonly store: LedgerStore;
   readonly agenda: Agenda;
+  readonly webhooks: Webhooks;
 }
 
 export interface World {

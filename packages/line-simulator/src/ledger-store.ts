@@ -1,6 +1,7 @@
 import type { Channel, Channels } from './channels.ts';
 import { uint32Column } from './columns.ts';
 import { createAcceptColumns, createLidBook, createRequestColumns } from './ledger-columns.ts';
+import type { Links } from './links.ts';
 import { createPairTable } from './pair-table.ts';
 
 /** A rule of the contract that the client broke; the README lists them. */
@@ -41,6 +42,8 @@ export interface LedgerStore {
   readonly lids: ReturnType<typeof createLidBook>;
   readonly pairs: ReturnType<typeof createPairTable>;
   readonly violations: Violation[];
+  /** By accept; only those that have any. */
+  readonly links: Map<number, Links>;
 }
 
 export function createLedgerStore(channels: Channels): LedgerStore {
@@ -53,6 +56,7 @@ export function createLedgerStore(channels: Channels): LedgerStore {
     lids: createLidBook(),
     pairs: createPairTable(),
     violations: [],
+    links: new Map(),
   };
 }
 

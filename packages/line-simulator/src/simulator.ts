@@ -8,6 +8,7 @@ import type { Stage } from './exchange.ts';
 import { createLedger, type Ledger } from './ledger.ts';
 import { createLedgerStore } from './ledger-store.ts';
 import { createMetrics } from './metrics.ts';
+import { createWebhooks } from './webhooks.ts';
 
 export interface SimulatorOptions {
   /** Channels from the start; more can come through the control API. */
@@ -53,19 +54,19 @@ export async function createSimulator({
   const metrics = createMetrics(source);
   const api = createApiServer({ world: { clock, stage: () => stage }, metrics });
   const control = createControlServer({
-    channels: () => stage.channels,
+    stage: () => stage,
     ledger,
     metrics,
     clock,
     reset(settings = stage.channels.list().map((channel) => channel.settings)) {
       const next = createStage(settings, clock);
-      stage.agenda.close();
+      closeStage(stage);
       stage = next;
       metrics.reset();
     },
   });
   const close = async () => {
-    stage.agenda.close();
+    closeStage(stage);
     await Promise.all([api.close(), control.close()]);
   };
   try {
@@ -83,5 +84,11 @@ export async function createSimulator({
 function createStage(settings: readonly ChannelSettings[], clock: Clock): Stage {
   const channels = createChannels();
   channels.put(settings);
-  return { channels, store: createLedgerStore(channels), agenda: createAgenda(clock) };
+  const agenda = createAgenda(clock);
+  return { channels, store: createLedgerStore(channels), agenda, webhooks: createWebhooks(clock, agenda) };
+}
+
+function closeStage({ agenda, webhooks }: Stage): void {
+  agenda.close();
+  webhooks.close();
 }

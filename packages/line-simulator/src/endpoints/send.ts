@@ -1,6 +1,7 @@
 import { type Answer, badBody, channelOf, type Endpoint, type Exchange, failure, violate } from '../exchange.ts';
 import { sentMessages, writeAccept } from '../ledger-store.ts';
 import { extractLids } from '../lids.ts';
+import { linksOf } from '../links.ts';
 import { COUNTED_SENDS } from '../sent-counts.ts';
 import { isUserId } from '../user-ids.ts';
 import {
@@ -81,6 +82,9 @@ export function acceptSend(exchange: Exchange): number {
   if (exchange.endpoint.isFree !== true) channel.quota.consume(delivered, at);
   const counted = COUNTED_SENDS.find((kind) => kind === exchange.endpoint.key);
   if (counted !== undefined) channel.sent.add(counted, delivered, at);
+  // Most sends have none, and the bytes tell that at once.
+  const links = exchange.rawBody?.includes('http') === true ? linksOf(plan.messages) : undefined;
+  if (links !== undefined) exchange.store.links.set(accept, links);
   if (exchange.keyUse !== undefined) exchange.keyUse.accept = accept;
   return accept;
 }
