@@ -3,7 +3,6 @@ import { errorText } from '@dueline/kernel';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { compact } from './compact.ts';
 import { ENDPOINTS } from './endpoints/list.ts';
-import { SEND_ENDPOINTS } from './endpoints/send.ts';
 import { type Answer, type Endpoint, failure, type RawBody, type Stage, type World } from './exchange.ts';
 import type { Metrics } from './metrics.ts';
 import { runPipeline } from './pipeline.ts';
@@ -30,7 +29,7 @@ declare module 'fastify' {
   }
 }
 
-const SEND_PATHS: ReadonlySet<string> = new Set(SEND_ENDPOINTS.map((endpoint) => endpoint.path));
+const SEND_PATHS: ReadonlySet<string> = new Set(ENDPOINTS.filter(({ isSend }) => isSend).map(({ path }) => path));
 const KEEP_ALIVE_MS = 72_000;
 
 interface Api {
@@ -126,10 +125,10 @@ function respond({ metrics }: Api, { request, reply }: Http, given: { answer: An
     visit.leave();
   }
   reply.code(status);
-  reply.header('content-type', 'application/json');
+  reply.header('content-type', given.answer.contentType ?? 'application/json');
   reply.header('x-line-request-id', visit?.requestId ?? randomUUID());
   if (acceptedRequestId !== undefined) reply.header('x-line-accepted-request-id', acceptedRequestId);
-  return reply.send(JSON.stringify(body));
+  return reply.send(Buffer.isBuffer(body) ? body : JSON.stringify(body));
 }
 
 /** What HTTP itself refuses is the client's; anything else is ours, and must not pass for one of LINE's outages. */

@@ -1,13 +1,16 @@
 import { createHash } from 'node:crypto';
 import { PermanentError } from '@dueline/kernel';
+import { type Audiences, createAudiences } from './audiences.ts';
 import type { ChannelSettings } from './config.ts';
 import { createIssuedTokens, type IssuedTokens, refOfToken } from './issued-tokens.ts';
+import type { Narrowcast } from './narrowcasts.ts';
 import { createQuota, type Quota } from './quota.ts';
 import type { TokenBucket } from './rate-limit.ts';
 import { createReplyTokens, type ReplyTokens } from './reply-tokens.ts';
 import type { KeyUse } from './retry-keys.ts';
 import { createRichMenus, type RichMenus } from './rich-menus.ts';
 import { createSentCounts, type SentCounts } from './sent-counts.ts';
+import { createUnits, type Units } from './units.ts';
 import { createUsers, type Users } from './users.ts';
 
 /** One channel's state. Replacing a channel makes a new one; the ledger keeps the old one's rows readable. */
@@ -28,6 +31,12 @@ export interface Channel {
   readonly tokens: IssuedTokens;
   readonly replyTokens: ReplyTokens;
   readonly richMenus: RichMenus;
+  /** By request id. */
+  readonly richMenuBatches: Map<string, { readonly acceptedAt: number; completedAt?: number }>;
+  readonly audiences: Audiences;
+  /** By request id. */
+  readonly narrowcasts: Map<string, Narrowcast>;
+  readonly units: Units;
   /** When a user last wrote, by ordinal. */
   readonly lastInbound: Map<number, number>;
   /** How many receipts there were when a user last opened the chat, by ordinal. */
@@ -90,6 +99,10 @@ function createChannel(settings: ChannelSettings, ref: number): Channel {
     tokens: createIssuedTokens(ref),
     replyTokens: createReplyTokens(),
     richMenus: createRichMenus(settings.richMenuIds),
+    richMenuBatches: new Map(),
+    audiences: createAudiences(),
+    narrowcasts: new Map(),
+    units: createUnits(),
     lastInbound: new Map(),
     openedUntil: new Map(),
   };

@@ -26,6 +26,10 @@ const knobs = z.strictObject({
   consumptionLag: z.int().min(0).default(0),
   /** When a bulk link or unlink takes effect. */
   bulkDelayMs: z.int().min(0).default(2_000),
+  /** How long a narrowcast waits, and how long it is sending. */
+  narrowcastStepMs: z.int().min(0).default(5_000),
+  /** When user ids that were uploaded are members of their audience. */
+  audienceDelayMs: z.int().min(0).default(10_000),
   /** When a webhook that failed is delivered again, if the channel has that switched on. */
   redeliveryDelayMs: z.int().min(1).default(60_000),
   /** Size of a token bucket, in units of the limit itself: 1 holds 2,000 for 2,000/s and 60 for 60/h. */

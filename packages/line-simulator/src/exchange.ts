@@ -10,7 +10,9 @@ import type { Webhooks } from './webhooks.ts';
 /** What the simulator answers, before it becomes bytes. */
 export interface Answer {
   readonly status: number;
+  /** JSON, unless it is bytes of a content type. */
   readonly body: unknown;
+  readonly contentType?: string;
   /** Only on a 409. */
   readonly acceptedRequestId?: string;
 }
@@ -75,7 +77,7 @@ export interface Endpoint {
   readonly isSend: boolean;
   /** Not counted against the quota. */
   readonly isFree?: true;
-  readonly body: 'none' | 'json' | 'form';
+  readonly body: 'none' | 'json' | 'form' | 'image';
   /** Finds the channel where no bearer token does: for requests that ask for one. */
   identify?(exchange: Exchange): Answer | undefined;
   /** 400s and 404s of this endpoint; a send leaves its plan in the exchange. */
@@ -96,6 +98,10 @@ export function badBody(problems: readonly Problem[]): Answer {
 export function channelOf(exchange: Exchange): Channel {
   if (exchange.channel === undefined) throw new Error('the step runs before the bearer token is checked');
   return exchange.channel;
+}
+
+export function requestIdOf({ store, request }: Exchange): string {
+  return store.requests.requestId[request - 1] ?? '';
 }
 
 export function violate(exchange: Exchange, violation: Pick<Violation, 'code' | 'user' | 'lid' | 'detail'>): void {

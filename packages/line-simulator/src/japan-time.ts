@@ -15,3 +15,16 @@ export function monthOf(ms: number): string {
 export function dayNumberOf(ms: number): number {
   return Math.floor((ms + UTC_PLUS_9_MS) / DAY_MS);
 }
+
+export function isDay(day: string): boolean {
+  const parts = /^(\d{4})(\d{2})(\d{2})$/.exec(day);
+  if (parts === null) return false;
+  const [, year, month, date] = parts.map(Number);
+  const instant = new Date(Date.UTC(year ?? 0, (month ?? 0) - 1, date));
+  return instant.toISOString().slice(0, 10).replaceAll('-', '') === day;
+}
+
+/** The same number as `dayNumberOf` any instant of the day. */
+export function dayNumber(day: string): number {
+  return Date.parse(`${day.slice(0, 4)}-${day.slice(4, 6)}-${day.slice(6)}`) / DAY_MS;
+}

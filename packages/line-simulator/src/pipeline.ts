@@ -11,8 +11,12 @@ type Step = (exchange: Exchange) => Answer | undefined;
 
 const CONTENT_TYPE = {
   json: /^application\/json\s*(;|$)/i,
+  image: /^image\/(png|jpeg)$/i,
   form: /^application\/x-www-form-urlencoded\s*(;|$)/i,
 };
+
+/** Sends that name nobody. */
+const WITHOUT_NAMES: ReadonlySet<string> = new Set(['broadcast', 'narrowcast']);
 
 const BEFORE = ['bearer', 'contentType', 'body', 'client', 'keyForbidden', 'keySighting'] as const;
 const AFTER = ['quota', 'accept'] as const;
@@ -94,7 +98,7 @@ const STEPS: Record<StepName, Step> = {
 
   validation(exchange) {
     const refused = exchange.endpoint.validate?.(exchange);
-    if (exchange.send !== undefined && exchange.endpoint.key !== 'broadcast') {
+    if (exchange.send !== undefined && !WITHOUT_NAMES.has(exchange.endpoint.key)) {
       exchange.store.requests.toCount.set(exchange.request - 1, exchange.send.requested);
     }
     return refused;

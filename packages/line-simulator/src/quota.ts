@@ -7,11 +7,16 @@ export interface Quota {
   consumed(nowMs: number): number;
   allows(count: number, nowMs: number): boolean;
   consume(count: number, nowMs: number): void;
+  /** Keeps messages from others until they are sent; a negative count gives them back. */
+  reserve(count: number): void;
+  /** Infinity without a limit. */
+  remaining(nowMs: number): number;
 }
 
 export function createQuota(setting: QuotaSetting): Quota {
   let month = '';
   let used = 0;
+  let reserved = 0;
   const consumed = (nowMs: number) => {
     const current = monthOf(nowMs);
     if (current !== month) {
@@ -23,9 +28,14 @@ export function createQuota(setting: QuotaSetting): Quota {
   return {
     setting,
     consumed,
-    allows: (count, nowMs) => setting.type === 'none' || consumed(nowMs) + count <= setting.value,
+    allows: (count, nowMs) => setting.type === 'none' || consumed(nowMs) + reserved + count <= setting.value,
     consume(count, nowMs) {
       used = consumed(nowMs) + count;
     },
+    reserve(count) {
+      reserved += count;
+    },
+    remaining: (nowMs) =>
+      setting.type === 'none' ? Infinity : Math.max(0, setting.value - consumed(nowMs) - reserved),
   };
 }

@@ -1,4 +1,4 @@
-import { dayNumberOf } from './japan-time.ts';
+import { dayNumber, dayNumberOf } from './japan-time.ts';
 
 export const COUNTED_SENDS = ['reply', 'push', 'multicast', 'broadcast'] as const;
 export type CountedSend = (typeof COUNTED_SENDS)[number];
@@ -22,9 +22,6 @@ export function createSentCounts(): SentCounts {
       }
       counts[kind] += count;
     },
-    on(day, kind) {
-      const noon = Date.parse(`${day.slice(0, 4)}-${day.slice(4, 6)}-${day.slice(6)}T12:00:00+09:00`);
-      return byDay.get(dayNumberOf(noon))?.[kind] ?? 0;
-    },
+    on: (day, kind) => byDay.get(dayNumber(day))?.[kind] ?? 0,
   };
 }

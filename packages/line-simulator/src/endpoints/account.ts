@@ -1,5 +1,5 @@
 import { type Answer, channelOf, type Endpoint, type Exchange, failure } from '../exchange.ts';
-import { dayOf } from '../japan-time.ts';
+import { dayOf, isDay } from '../japan-time.ts';
 import { COUNTED_SENDS, type CountedSend } from '../sent-counts.ts';
 
 const read = { method: 'GET', limit: { count: 2_000, perMs: 1_000 }, isSend: false, body: 'none' } as const;
@@ -57,14 +57,6 @@ function validateDate({ query }: Exchange): Answer | undefined {
   const { date } = query;
   if (typeof date === 'string' && isDay(date)) return undefined;
   return failure(400, "The value for the 'date' parameter is invalid");
-}
-
-function isDay(date: string): boolean {
-  const parts = /^(\d{4})(\d{2})(\d{2})$/.exec(date);
-  if (parts === null) return false;
-  const [, year, month, day] = parts.map(Number);
-  const instant = new Date(Date.UTC(year ?? 0, (month ?? 0) - 1, day));
-  return instant.toISOString().slice(0, 10).replaceAll('-', '') === date;
 }
 
 /** A day of UTC+9 is counted when it is over. */

@@ -82,6 +82,8 @@ export function acceptSend(exchange: Exchange): number {
   if (exchange.endpoint.isFree !== true) channel.quota.consume(delivered, at);
   const counted = COUNTED_SENDS.find((kind) => kind === exchange.endpoint.key);
   if (counted !== undefined) channel.sent.add(counted, delivered, at);
+  const units: unknown = exchange.body?.customAggregationUnits;
+  if (Array.isArray(units)) for (const unit of units) channel.units.count(String(unit), delivered, at);
   // Most sends have none, and the bytes tell that at once.
   const links = exchange.rawBody?.includes('http') === true ? linksOf(plan.messages) : undefined;
   if (links !== undefined) exchange.store.links.set(accept, links);
