@@ -7,8 +7,8 @@ export interface Quota {
   consumed(nowMs: number): number;
   allows(count: number, nowMs: number): boolean;
   consume(count: number, nowMs: number): void;
-  /** Keeps messages from others until they are sent; a negative count gives them back. */
-  reserve(count: number): void;
+  /** Holds back so much until then, without being consumed. */
+  reserve(count: number, untilMs: number): void;
   /** Infinity without a limit. */
   remaining(nowMs: number): number;
 }
@@ -16,7 +16,7 @@ export interface Quota {
 export function createQuota(setting: QuotaSetting): Quota {
   let month = '';
   let used = 0;
-  let reserved = 0;
+  let reserved: { count: number; untilMs: number }[] = [];
   const consumed = (nowMs: number) => {
     const current = monthOf(nowMs);
     if (current !== month) {
@@ -25,17 +25,22 @@ export function createQuota(setting: QuotaSetting): Quota {
     }
     return used;
   };
+  const heldBack = (nowMs: number) => {
+    if (reserved.length === 0) return 0;
+    reserved = reserved.filter(({ untilMs }) => untilMs > nowMs);
+    return reserved.reduce((sum, { count }) => sum + count, 0);
+  };
   return {
     setting,
     consumed,
-    allows: (count, nowMs) => setting.type === 'none' || consumed(nowMs) + reserved + count <= setting.value,
+    allows: (count, nowMs) => setting.type === 'none' || consumed(nowMs) + heldBack(nowMs) + count <= setting.value,
     consume(count, nowMs) {
       used = consumed(nowMs) + count;
     },
-    reserve(count) {
-      reserved += count;
+    reserve(count, untilMs) {
+      reserved.push({ count, untilMs });
     },
     remaining: (nowMs) =>
-      setting.type === 'none' ? Infinity : Math.max(0, setting.value - consumed(nowMs) - reserved),
+      setting.type === 'none' ? Infinity : Math.max(0, setting.value - consumed(nowMs) - heldBack(nowMs)),
   };
 }

@@ -72,12 +72,11 @@ function accept(exchange: Exchange): Answer {
   };
   const { accept: number } = writeAccept(store, entry);
   if (keyUse !== undefined) keyUse.accept = number;
-  channel.quota.reserve(send.requested);
   const narrowcast: Narrowcast = { phase: 'waiting', acceptedAt: at };
   channel.narrowcasts.set(requestIdOf(exchange), narrowcast);
   const step = channel.settings.knobs.narrowcastStepMs;
+  channel.quota.reserve(send.requested, at + step);
   agenda.add(at + step, (sendAt) => {
-    channel.quota.reserve(-send.requested);
     const targets = targetsOf(exchange, send.requested);
     if (exchange.body?.filter !== undefined && targets.length < FEWEST_BY_ATTRIBUTE) {
       Object.assign(narrowcast, { phase: 'failed', errorCode: 2, completedAt: sendAt });
