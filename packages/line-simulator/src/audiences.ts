@@ -1,5 +1,5 @@
 /** One upload of user ids on its way into an audience. */
-export interface AudienceJob {
+interface AudienceJob {
   readonly audienceGroupJobId: number;
   readonly description: string;
   readonly audienceCount: number;

@@ -22,18 +22,18 @@ export interface MovableClock extends Clock {
 export function movableClock(clock: Clock): MovableClock {
   let ahead = 0;
   let stillAt: number | undefined;
-  const now = () => stillAt ?? clock.now() + ahead;
+  const current = () => stillAt ?? clock.now() + ahead;
   const set = (ms: number) => {
     if (stillAt === undefined) ahead = ms - clock.now();
     else stillAt = ms;
   };
   return {
-    now,
+    now: current,
     move(command) {
-      if ('advanceMs' in command) set(now() + command.advanceMs);
+      if ('advanceMs' in command) set(current() + command.advanceMs);
       else if ('setMs' in command) set(command.setMs);
       else if ('mode' in command) {
-        const at = now();
+        const at = current();
         stillAt = command.mode === 'virtual' ? at : undefined;
         set(at);
       } else {

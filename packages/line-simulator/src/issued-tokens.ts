@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 /** `stateless`: v3, 15 minutes, as many as wanted; `shortLived`: v2, 30 days; `assertion`: v2.1, at most 30 days. */
 export type TokenKind = 'stateless' | 'shortLived' | 'assertion';
 
-export interface IssuedToken {
+interface IssuedToken {
   readonly value: string;
   readonly kind: TokenKind;
   readonly keyId: string;

@@ -1,11 +1,11 @@
 import type { Fields } from './validation.ts';
 
-export interface MenuImage {
+interface MenuImage {
   readonly bytes: Buffer;
   readonly contentType: string;
 }
 
-export interface RichMenu {
+interface RichMenu {
   readonly richMenuId: string;
   readonly fields: Fields;
   image?: MenuImage;

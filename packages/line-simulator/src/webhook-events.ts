@@ -22,7 +22,7 @@ const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const TIME_DIGITS = 10;
 const RANDOM_DIGITS = 16;
 
-export function ulid(atMs: number): string {
+function ulid(atMs: number): string {
   let time = '';
   for (let rest = atMs; time.length < TIME_DIGITS; rest = Math.floor(rest / 32)) time = CROCKFORD[rest % 32] + time;
   return time + [...randomBytes(RANDOM_DIGITS)].map((byte) => CROCKFORD[byte % 32]).join('');

@@ -65,7 +65,7 @@ export const RICH_MENU_LINK_ENDPOINTS: readonly Endpoint[] = [
 ];
 
 /** LINE's own text for a menu that has no image yet. */
-export function withoutImage(richMenus: RichMenus, richMenuId: string): Answer | undefined {
+function withoutImage(richMenus: RichMenus, richMenuId: string): Answer | undefined {
   return richMenus.hasImage(richMenuId)
     ? undefined
     : failure(400, 'must upload richmenu image before applying it to user');
