@@ -49,6 +49,8 @@ export interface Exchange {
   body?: Fields;
   keyUse?: KeyUse;
   send?: SendPlan;
+  /** LINE answers as ever and does nothing. */
+  hollow?: boolean;
 }
 
 /** Channels, what happened on them and what is still to happen; a reset replaces all at once. */

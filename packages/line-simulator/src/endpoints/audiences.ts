@@ -122,7 +122,7 @@ function joinLater(exchange: Exchange, audience: Audience, done: () => void): vo
   const userIds = idsOf(exchange);
   noteUnknownUsers(exchange, userIds);
   exchange.agenda.add(exchange.at + settings.knobs.audienceDelayMs, () => {
-    for (const userId of userIds) {
+    for (const userId of exchange.hollow === true ? [] : userIds) {
       const user = users.find(userId);
       if (user !== undefined) audience.members.add(user);
     }

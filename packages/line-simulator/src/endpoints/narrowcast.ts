@@ -95,6 +95,7 @@ function targetsOf(exchange: Exchange, max: number): number[] {
   const channel = channelOf(exchange);
   const isRecipient = recipientOf(channel, exchange.body?.recipient) ?? (() => false);
   const targets: number[] = [];
+  if (exchange.hollow === true) return targets;
   for (const user of channel.users.friends()) {
     if (targets.length === max) break;
     if (isRecipient(user)) targets.push(user);

@@ -79,7 +79,7 @@ function applyLater(exchange: Exchange): Answer {
   richMenuBatches.set(requestIdOf(exchange), batch);
   const operations = operationsOf(exchange);
   exchange.agenda.add(exchange.at + settings.knobs.bulkDelayMs, (at) => {
-    apply(richMenus, operations);
+    if (exchange.hollow !== true) apply(richMenus, operations);
     batch.completedAt = at;
   });
   return { status: 202, body: {} };

@@ -100,6 +100,7 @@ function validateBulkMenu(exchange: Exchange): Answer | undefined {
 }
 
 function apply(exchange: Exchange, userIds: readonly string[], richMenuId: string | undefined): void {
+  if (exchange.hollow === true) return;
   const { users, richMenus } = channelOf(exchange);
   for (const userId of userIds) {
     const user = users.find(userId);
