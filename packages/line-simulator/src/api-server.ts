@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { errorText } from '@dueline/kernel';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { compact } from './compact.ts';
-import { OTHER_ENDPOINTS } from './endpoints-other.ts';
-import { SEND_ENDPOINTS } from './endpoints-send.ts';
+import { ENDPOINTS } from './endpoints/list.ts';
 import {
   type Endpoint,
   type Exchange,
@@ -12,7 +11,7 @@ import {
   type RawBody,
   REDIRECT_TARGET,
   type Stage,
-  textOf,
+  payloadOf,
   type World,
 } from './exchange.ts';
 import type { FaultEngine } from './faults/engine.ts';
@@ -44,7 +43,7 @@ declare module 'fastify' {
   }
 }
 
-const SEND_PATHS: ReadonlySet<string> = new Set(SEND_ENDPOINTS.map((endpoint) => endpoint.path));
+const SEND_PATHS: ReadonlySet<string> = new Set(ENDPOINTS.filter(({ isSend }) => isSend).map(({ path }) => path));
 const KEEP_ALIVE_MS = 72_000;
 
 interface Api {
@@ -83,7 +82,7 @@ export function createApiServer(api: Api): { api: FastifyInstance; listener: Lis
     if (path.includes('//') || path.endsWith('/')) unknownPath(request, reply);
     else done();
   });
-  for (const endpoint of [...SEND_ENDPOINTS, ...OTHER_ENDPOINTS]) {
+  for (const endpoint of ENDPOINTS) {
     app.route({ method: endpoint.method, url: endpoint.path, handler: handlerOf({ ...api, listener }, endpoint) });
   }
   app.all(REDIRECT_TARGET, (request, reply) => {
@@ -152,7 +151,7 @@ function refuserOf(api: Api, { method, path }: Operation) {
 /** Writes a violation of a request that belongs to no operation that is played. */
 function note({ world }: Api, request: FastifyRequest, violation: Pick<Violation, 'code' | 'detail'>): void {
   const { stage, request: number, token } = visitOf(request);
-  const channelId = channelIdOf(stage, token);
+  const channelId = channelIdOf(stage, token, world.clock.now());
   stage.store.violations.push({ ...violation, at: world.clock.now(), request: number, channelId });
 }
 
@@ -160,7 +159,7 @@ function respond(api: Api, { request, reply }: Http, { answer, step }: Outcome):
   endVisit(api, request, { status: answer.status, step });
   reply.code(answer.status);
   reply.headers(headersOf(answer, request.visit?.requestId ?? randomUUID()));
-  return reply.send(textOf(answer));
+  return reply.send(payloadOf(answer));
 }
 
 /** What is left of a request in the ledger, whether its answer reaches the client or not. */
@@ -203,7 +202,7 @@ function createReception({ world, metrics }: Api) {
     const guarded = retryKey !== undefined && isRetryKey(retryKey) && SEND_PATHS.has(path);
     const passage = guarded ? gate.enter(`${token}/${retryKey.toLowerCase()}`) : undefined;
     if (passage?.overlaps === true) {
-      store.violations.push({ code: 'V3', at, request: number, channelId: channelIdOf(stage, token) });
+      store.violations.push({ code: 'V3', at, request: number, channelId: channelIdOf(stage, token, at) });
     }
     metrics.begin();
     let left = false;
@@ -229,8 +228,8 @@ function pathOf(request: FastifyRequest): string {
   return request.url.split('?', 1)[0] ?? '';
 }
 
-function channelIdOf({ channels }: Stage, token: string | undefined): string | undefined {
-  return token === undefined ? undefined : channels.byToken(token)?.settings.channelId;
+function channelIdOf({ channels }: Stage, token: string | undefined, at: number): string | undefined {
+  return token === undefined ? undefined : channels.byToken(token, at)?.settings.channelId;
 }
 
 function visitOf(request: FastifyRequest): Visit {

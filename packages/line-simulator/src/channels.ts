@@ -1,9 +1,16 @@
 import { createHash } from 'node:crypto';
 import { PermanentError } from '@dueline/kernel';
+import { type Audiences, createAudiences } from './audiences.ts';
 import type { ChannelSettings } from './config.ts';
+import { createIssuedTokens, type IssuedTokens, refOfToken } from './issued-tokens.ts';
+import type { Narrowcast } from './narrowcasts.ts';
 import { createQuota, type Quota } from './quota.ts';
 import type { TokenBucket } from './rate-limit.ts';
+import { createReplyTokens, type ReplyTokens } from './reply-tokens.ts';
 import type { KeyUse } from './retry-keys.ts';
+import { createRichMenus, type RichMenus } from './rich-menus.ts';
+import { createSentCounts, type SentCounts } from './sent-counts.ts';
+import { createUnits, type Units } from './units.ts';
 import { createUsers, type Users } from './users.ts';
 
 /** One channel's state. Replacing a channel makes a new one; the ledger keeps the old one's rows readable. */
@@ -22,14 +29,29 @@ export interface Channel {
   readonly throttled: Map<string, TokenBucket>;
   /** The last request before the pause of the channel was acknowledged; undefined as long as it is not paused. */
   pausedAfter: number | undefined;
-  /** Menu of a user, by ordinal. */
-  readonly richMenuOf: Map<number, string>;
+  /** Signs webhooks, and is the client secret of a request for a token. */
+  readonly secret: string;
+  readonly sent: SentCounts;
+  readonly tokens: IssuedTokens;
+  readonly replyTokens: ReplyTokens;
+  readonly richMenus: RichMenus;
+  /** By request id. */
+  readonly richMenuBatches: Map<string, { readonly acceptedAt: number; completedAt?: number }>;
+  readonly audiences: Audiences;
+  /** By request id. */
+  readonly narrowcasts: Map<string, Narrowcast>;
+  readonly units: Units;
+  /** When a user last wrote, by ordinal. */
+  readonly lastInbound: Map<number, number>;
+  /** How many receipts there were when a user last opened the chat, by ordinal. */
+  readonly openedUntil: Map<number, number>;
 }
 
 export interface Channels {
   /** Adds channels; one of the same id is replaced, with all of its state. */
   put(settings: readonly ChannelSettings[]): void;
-  byToken(token: string): Channel | undefined;
+  /** @param atMs Issued tokens end. */
+  byToken(token: string, atMs: number): Channel | undefined;
   byId(channelId: string): Channel | undefined;
   byRef(ref: number): Channel | undefined;
   list(): readonly Channel[];
@@ -52,7 +74,14 @@ export function createChannels(): Channels {
       byId = next;
       byToken = tokens;
     },
-    byToken: (token) => byToken.get(token),
+    byToken(token, atMs) {
+      const configured = byToken.get(token);
+      if (configured !== undefined) return configured;
+      const owner = refs[(refOfToken(token) ?? 0) - 1];
+      // A channel that was replaced has lost its tokens.
+      if (owner === undefined || byId.get(owner.settings.channelId) !== owner) return undefined;
+      return owner.tokens.isLive(token, atMs) ? owner : undefined;
+    },
     byId: (channelId) => byId.get(channelId),
     byRef: (ref) => refs[ref - 1],
     list: () => [...byId.values()],
@@ -71,6 +100,16 @@ function createChannel(settings: ChannelSettings, ref: number): Channel {
     buckets: new Map(),
     throttled: new Map(),
     pausedAfter: undefined,
-    richMenuOf: new Map(),
+    secret: settings.channelSecret ?? `secret-of-${settings.channelId}`,
+    sent: createSentCounts(),
+    tokens: createIssuedTokens(ref),
+    replyTokens: createReplyTokens(),
+    richMenus: createRichMenus(settings.richMenuIds),
+    richMenuBatches: new Map(),
+    audiences: createAudiences(),
+    narrowcasts: new Map(),
+    units: createUnits(),
+    lastInbound: new Map(),
+    openedUntil: new Map(),
   };
 }

@@ -2,20 +2,13 @@ import { Readable } from 'node:stream';
 import { errorText, PermanentError } from '@dueline/kernel';
 import { type FastifyInstance, type FastifyReply, fastify } from 'fastify';
 import { ZodError } from 'zod';
-import type { Channels } from './channels.ts';
 import { checkHistory } from './checker/check-history.ts';
 import { checkOptions } from './checker/export-format.ts';
 import { readExport } from './checker/jsonl.ts';
 import type { MovableClock } from './clock.ts';
-import {
-  type ChannelSettings,
-  channelList,
-  clockCommand,
-  ledgerQuery,
-  resetCommand,
-  type UserState,
-  usersCommand,
-} from './config.ts';
+import { type ChannelSettings, channelList, clockCommand, ledgerQuery, resetCommand } from './config.ts';
+import { addUserRoutes } from './control-users.ts';
+import type { Stage } from './exchange.ts';
 import { addFaultRoutes } from './faults/control.ts';
 import type { Faults } from './faults/engine.ts';
 import type { Scenario } from './faults/scenario.ts';
@@ -26,8 +19,8 @@ const MAX_BODY_BYTES = 256 * 1_024 * 1_024;
 const LINES_PER_CHUNK = 500;
 
 export interface ControlDeps {
-  /** The channels of now; a reset replaces them. */
-  channels(): Channels;
+  /** The stage of now; a reset replaces it. */
+  stage(): Stage;
   readonly ledger: Ledger;
   readonly metrics: Metrics;
   readonly clock: MovableClock;
@@ -38,16 +31,21 @@ export interface ControlDeps {
 
 /** The listener behind the scenes: sets the stage and reads what happened. No authentication; loopback only. */
 export function createControlServer(deps: ControlDeps): FastifyInstance {
-  const { channels, ledger, metrics, clock, reset } = deps;
+  const { stage, ledger, metrics, clock, reset } = deps;
   const app = fastify({ bodyLimit: MAX_BODY_BYTES, forceCloseConnections: true });
   app.setErrorHandler((error, _request, reply) => {
     const refused = error instanceof ZodError || error instanceof PermanentError;
     return reply.code(refused ? 400 : 500).send({ message: errorText(error) });
   });
 
+  // What is due happens before anything is changed or read.
+  app.addHook('onRequest', (_request, _reply, done) => {
+    stage().agenda.runDue(clock.now());
+    done();
+  });
   app.post('/__sim/channels', (request) => {
     const { channels: settings } = channelList.parse(request.body);
-    channels().put(settings);
+    stage().channels.put(settings);
     return { channels: settings.length };
   });
   app.post('/__sim/reset', (request) => {
@@ -55,12 +53,11 @@ export function createControlServer(deps: ControlDeps): FastifyInstance {
     return {};
   });
   app.post('/__sim/clock', (request) => {
-    clock.moveAhead(clockCommand.parse(request.body).aheadMs);
+    clock.move(clockCommand.parse(request.body));
+    stage().agenda.runDue(clock.now());
     return { now: new Date(clock.now()).toISOString() };
   });
-  app.post('/__sim/users/block', (request) => setStates(channels(), request.body, 'blocked'));
-  app.post('/__sim/users/unblock', (request) => setStates(channels(), request.body, 'friend'));
-  app.post('/__sim/users/delete', (request) => setStates(channels(), request.body, 'deleted'));
+  addUserRoutes(app, { stage, clock });
 
   const rows = (path: string, read: (filter: LedgerFilter) => Iterable<object>) =>
     app.get(path, (request, reply) => sendLines(reply, read(ledgerQuery.parse(request.query))));
@@ -78,16 +75,6 @@ export function createControlServer(deps: ControlDeps): FastifyInstance {
   app.get('/__sim/metrics', () => metrics.snapshot());
   addFaultRoutes(app, deps);
   return app;
-}
-
-function setStates(channels: Channels, body: unknown, state: UserState): { changed: number } {
-  const { channelId, userIds } = usersCommand.parse(body);
-  const channel = channels.byId(channelId);
-  if (channel === undefined) throw new PermanentError('no such channel', { context: { channelId } });
-  const ordinals = userIds.map((userId) => channel.users.find(userId));
-  const known = ordinals.filter((ordinal) => ordinal !== undefined);
-  for (const ordinal of known) channel.users.setState(ordinal, state);
-  return { changed: known.length };
 }
 
 function sendLines(reply: FastifyReply, rows: Iterable<object>): FastifyReply {

@@ -1,14 +1,18 @@
+import type { Agenda } from './agenda.ts';
 import type { Channel, Channels } from './channels.ts';
 import type { Clock } from './clock.ts';
 import type { LedgerStore, Violation } from './ledger-store.ts';
 import type { Limit } from './rate-limit.ts';
 import type { KeyUse } from './retry-keys.ts';
 import type { Fields, Problem } from './validation.ts';
+import type { Webhooks } from './webhooks.ts';
 
 /** What the simulator answers, before it becomes bytes. */
 export interface Answer {
   readonly status: number;
+  /** JSON, unless it is bytes of a content type. */
   readonly body: unknown;
+  readonly contentType?: string;
   /** Only on a 409. */
   readonly acceptedRequestId?: string;
   /** Goes out as it is instead of `body`. */
@@ -26,6 +30,8 @@ interface SendPlan {
   readonly targets: Iterable<number>;
   readonly requested: number;
   readonly deliverable: number;
+  /** Who of the targets receives; friends, unless given. */
+  readonly receives?: (user: number) => boolean;
 }
 
 export type RawBody = Buffer | 'tooLarge' | undefined;
@@ -35,6 +41,7 @@ export interface Exchange {
   readonly endpoint: Endpoint;
   readonly channels: Channels;
   readonly store: LedgerStore;
+  readonly agenda: Agenda;
   /** Number in the ledger. */
   readonly request: number;
   /** When its turn came, by the simulator's clock. */
@@ -53,10 +60,12 @@ export interface Exchange {
   hollow?: boolean;
 }
 
-/** Channels and what happened on them; a reset replaces both at once. */
+/** Channels, what happened on them and what is still to happen; a reset replaces all at once. */
 export interface Stage {
   readonly channels: Channels;
   readonly store: LedgerStore;
+  readonly agenda: Agenda;
+  readonly webhooks: Webhooks;
 }
 
 export interface World {
@@ -75,7 +84,11 @@ export interface Endpoint {
   readonly limit: Limit;
   /** A send: takes a retry key, counts against the quota, and is written as an accept. */
   readonly isSend: boolean;
-  readonly hasBody: boolean;
+  /** Not counted against the quota. */
+  readonly isFree?: true;
+  readonly body: 'none' | 'json' | 'form' | 'image';
+  /** Finds the channel where no bearer token does: for requests that ask for one. */
+  identify?(exchange: Exchange): Answer | undefined;
   /** 400s and 404s of this endpoint; a send leaves its plan in the exchange. */
   validate?(exchange: Exchange): Answer | undefined;
   /** The answer to a request that passed every step. */
@@ -91,13 +104,13 @@ export const RATE_LIMITED = failure(429, 'The API rate limit has been exceeded. 
 
 export function headersOf(answer: Answer, requestId: string): Readonly<Record<string, string>> {
   if (answer.proxyHeaders !== undefined) return answer.proxyHeaders;
-  const headers = { 'content-type': 'application/json', 'x-line-request-id': requestId };
+  const headers = { 'content-type': answer.contentType ?? 'application/json', 'x-line-request-id': requestId };
   const { acceptedRequestId } = answer;
   return acceptedRequestId === undefined ? headers : { ...headers, 'x-line-accepted-request-id': acceptedRequestId };
 }
 
-export function textOf({ text, body }: Answer): string {
-  return text ?? JSON.stringify(body);
+export function payloadOf({ text, body }: Answer): string | Buffer {
+  return text ?? (Buffer.isBuffer(body) ? body : JSON.stringify(body));
 }
 
 export function badBody(problems: readonly Problem[]): Answer {
@@ -108,6 +121,10 @@ export function badBody(problems: readonly Problem[]): Answer {
 export function channelOf(exchange: Exchange): Channel {
   if (exchange.channel === undefined) throw new Error('the step runs before the bearer token is checked');
   return exchange.channel;
+}
+
+export function requestIdOf({ store, request }: Exchange): string {
+  return store.requests.requestId[request - 1] ?? '';
 }
 
 export function violate(exchange: Exchange, violation: Pick<Violation, 'code' | 'user' | 'lid' | 'detail'>): void {

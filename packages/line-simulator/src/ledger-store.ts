@@ -2,6 +2,7 @@ import type { Channel, Channels } from './channels.ts';
 import { uint32Column } from './columns.ts';
 import type { Phase } from './faults/effects.ts';
 import { createAcceptColumns, createLidBook, createRequestColumns } from './ledger-columns.ts';
+import type { Links } from './links.ts';
 import { createPairTable } from './pair-table.ts';
 
 /** A rule of the contract that the client broke; the README lists them. */
@@ -30,6 +31,8 @@ export interface AcceptEntry {
   readonly messageCount: number;
   /** Accepted, and never carried out: nobody receives, nobody counts as suppressed. */
   readonly dropped: boolean;
+  /** Friends, unless given. */
+  readonly receives?: ((user: number) => boolean) | undefined;
 }
 
 /** Everything that happened, in columns; numbers of requests, accepts and receipts count from 1. */
@@ -42,6 +45,8 @@ export interface LedgerStore {
   readonly lids: ReturnType<typeof createLidBook>;
   readonly pairs: ReturnType<typeof createPairTable>;
   readonly violations: Violation[];
+  /** By accept; only those that have any. */
+  readonly links: Map<number, Links>;
 }
 
 export function createLedgerStore(channels: Channels): LedgerStore {
@@ -54,6 +59,7 @@ export function createLedgerStore(channels: Channels): LedgerStore {
     lids: createLidBook(),
     pairs: createPairTable(),
     violations: [],
+    links: new Map(),
   };
 }
 
@@ -65,15 +71,43 @@ const createSuppressedColumns = () => ({ user: uint32Column(), state: [] as stri
  * A receipt is written for every friend and lid, or once per friend if the messages carry no lid.
  */
 export function writeAccept(store: LedgerStore, entry: AcceptEntry): { accept: number; delivered: number } {
-  const { accepts, lids, pairs } = store;
-  const { users } = entry.channel;
+  const { accepts, lids } = store;
   const accept = accepts.request.length + 1;
   const lidNumbers = entry.lids.map((lid) => lids.number(entry.channel.ref, lid));
   const suppressedFrom = store.suppressed.user.length;
+  const { delivered, rekeyed } = writeReceipts(store, entry, { accept, lids: lidNumbers });
+  accepts.push(entry, { lids: lidNumbers, delivered, suppressedFrom });
+  if (rekeyed !== undefined) noteRekeyed(store, entry, rekeyed);
+  return { accept, delivered };
+}
+
+/** As `writeAccept`, for an accept that was written without targets; these must all be friends. */
+export function writeLateReceipts(store: LedgerStore, entry: AcceptEntry, accept: number): { delivered: number } {
+  const lids = store.accepts.lids[accept - 1] ?? [];
+  const { delivered, rekeyed } = writeReceipts(store, entry, { accept, lids });
+  store.accepts.delivered.set(accept - 1, delivered);
+  if (rekeyed !== undefined) noteRekeyed(store, entry, rekeyed);
+  return { delivered };
+}
+
+interface Rekeyed {
+  readonly user: number;
+  readonly lid: number;
+  readonly count: number;
+}
+
+function writeReceipts(
+  store: LedgerStore,
+  entry: AcceptEntry,
+  { accept, lids: lidNumbers }: { accept: number; lids: readonly number[] },
+): { delivered: number; rekeyed: Rekeyed | undefined } {
+  const { accepts, lids, pairs } = store;
+  const { users } = entry.channel;
+  const receives = entry.receives ?? users.isFriend;
   let delivered = 0;
-  let rekeyed: { user: number; lid: number; count: number } | undefined;
+  let rekeyed: Rekeyed | undefined;
   for (const user of entry.targets) {
-    const received = !entry.dropped && users.isFriend(user);
+    const received = !entry.dropped && receives(user);
     if (received) delivered += 1;
     else if (!entry.dropped) suppress(store, user, users.stateOf(user));
     if (received && lidNumbers.length === 0) pushReceipt(store, { user, accept, lid: 0 });
@@ -87,9 +121,7 @@ export function writeAccept(store: LedgerStore, entry: AcceptEntry): { accept: n
       rekeyed = { user: rekeyed?.user ?? user, lid: rekeyed?.lid ?? lid, count: (rekeyed?.count ?? 0) + 1 };
     }
   }
-  accepts.push(entry, { lids: lidNumbers, delivered, suppressedFrom });
-  if (rekeyed !== undefined) noteRekeyed(store, entry, rekeyed);
-  return { accept, delivered };
+  return { delivered, rekeyed };
 }
 
 /** Ids and quote tokens of an accept's messages; the same whenever they are asked for. */
@@ -135,11 +167,7 @@ function pushReceipt({ receipts }: LedgerStore, receipt: { user: number; accept:
 }
 
 /** One violation per request, however many users it concerns: a broadcast must not write a million rows. */
-function noteRekeyed(
-  store: LedgerStore,
-  entry: AcceptEntry,
-  { user, lid, count }: { user: number; lid: number; count: number },
-): void {
+function noteRekeyed(store: LedgerStore, entry: AcceptEntry, { user, lid, count }: Rekeyed): void {
   store.violations.push({
     code: 'V12',
     at: entry.at,

@@ -9,15 +9,24 @@ import { isFields } from './validation.ts';
 /** A named check. It answers, or lets the request go on. */
 type Step = (exchange: Exchange) => Answer | undefined;
 
-const JSON_TYPE = /^application\/json\s*(;|$)/i;
+const CONTENT_TYPE = {
+  json: /^application\/json\s*(;|$)/i,
+  image: /^image\/(png|jpeg)$/i,
+  form: /^application\/x-www-form-urlencoded\s*(;|$)/i,
+};
 
-const BEFORE = ['bearer', 'contentType', 'body', 'keyForbidden', 'keySighting'] as const;
+/** Sends that name nobody. */
+const WITHOUT_NAMES: ReadonlySet<string> = new Set(['broadcast', 'narrowcast']);
+
+const BEFORE = ['bearer', 'contentType', 'body', 'client', 'keyForbidden', 'keySighting'] as const;
 const AFTER = ['quota', 'accept'] as const;
 type StepName = (typeof BEFORE)[number] | PermutableStep | (typeof AFTER)[number];
 
 const STEPS: Record<StepName, Step> = {
   bearer(exchange) {
-    const channel = exchange.token === undefined ? undefined : exchange.channels.byToken(exchange.token);
+    if (exchange.endpoint.identify !== undefined) return undefined;
+    const { token, at } = exchange;
+    const channel = token === undefined ? undefined : exchange.channels.byToken(token, at);
     if (channel === undefined) {
       return INVALID_TOKEN;
     }
@@ -28,14 +37,23 @@ const STEPS: Record<StepName, Step> = {
   },
 
   contentType({ endpoint, contentType }) {
-    return endpoint.hasBody && !JSON_TYPE.test(contentType) ? failure(415, 'Unsupported media type') : undefined;
+    if (endpoint.body === 'none' || CONTENT_TYPE[endpoint.body].test(contentType)) return undefined;
+    return failure(415, 'Unsupported media type');
   },
 
   body(exchange) {
     const { rawBody, endpoint } = exchange;
     if (rawBody === 'tooLarge') return failure(413, 'The request body is too large');
     if (rawBody !== undefined) exchange.store.requests.setBody(exchange.request, hash('sha256', rawBody, 'buffer'));
-    return endpoint.hasBody ? parseBody(exchange, rawBody?.toString('utf8') ?? '') : undefined;
+    const text = rawBody?.toString('utf8') ?? '';
+    if (endpoint.body === 'form') exchange.body = Object.fromEntries(new URLSearchParams(text));
+    return endpoint.body === 'json' ? parseBody(exchange, text) : undefined;
+  },
+
+  client(exchange) {
+    const refused = exchange.endpoint.identify?.(exchange);
+    if (exchange.channel !== undefined) exchange.store.requests.channel.set(exchange.request - 1, exchange.channel.ref);
+    return refused;
   },
 
   keyForbidden(exchange) {
@@ -80,14 +98,14 @@ const STEPS: Record<StepName, Step> = {
 
   validation(exchange) {
     const refused = exchange.endpoint.validate?.(exchange);
-    if (exchange.send !== undefined && exchange.endpoint.key !== 'broadcast') {
+    if (exchange.send !== undefined && !WITHOUT_NAMES.has(exchange.endpoint.key)) {
       exchange.store.requests.toCount.set(exchange.request - 1, exchange.send.requested);
     }
     return refused;
   },
 
   quota(exchange) {
-    if (exchange.send === undefined) return undefined;
+    if (exchange.send === undefined || exchange.endpoint.isFree === true) return undefined;
     const { quota, settings } = channelOf(exchange);
     const { deliverable, requested } = exchange.send;
     const count = settings.knobs.quotaCounts === 'deliverable' ? deliverable : requested;
@@ -105,6 +123,7 @@ export interface Outcome {
 
 /** The steps up to the retry key: they find the channel, and keep the record of the key. */
 export function runArrival(exchange: Exchange): Outcome | undefined {
+  exchange.agenda.runDue(exchange.at);
   return firstAnswer(exchange, BEFORE);
 }
 

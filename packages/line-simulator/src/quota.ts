@@ -1,6 +1,5 @@
 import type { QuotaSetting } from './config.ts';
-
-const UTC_PLUS_9_MS = 9 * 3_600_000;
+import { monthOf } from './japan-time.ts';
 
 /** Messages of the running month (UTC+9) against the monthly limit. */
 export interface Quota {
@@ -14,6 +13,8 @@ export interface Quota {
   exhaust(nowMs: number): void;
   /** Holds back so much until then, without being consumed. */
   reserve(count: number, untilMs: number): void;
+  /** Infinity without a limit. */
+  remaining(nowMs: number): number;
 }
 
 export function createQuota(initial: QuotaSetting): Quota {
@@ -54,9 +55,7 @@ export function createQuota(initial: QuotaSetting): Quota {
     reserve(count, untilMs) {
       reserved.push({ count, untilMs });
     },
+    remaining: (nowMs) =>
+      setting.type === 'none' ? Infinity : Math.max(0, setting.value - consumed(nowMs) - heldBack(nowMs)),
   };
-}
-
-function monthOf(nowMs: number): string {
-  return new Date(nowMs + UTC_PLUS_9_MS).toISOString().slice(0, 7);
 }

@@ -1,20 +1,19 @@
+import { createAgenda } from './agenda.ts';
 import { createApiServer } from './api-server.ts';
 import { createChannels } from './channels.ts';
 import { type Clock, movableClock, systemClock } from './clock.ts';
 import { type ChannelConfig, type ChannelSettings, channelConfig } from './config.ts';
 import { createControlServer } from './control-server.ts';
-import { OTHER_ENDPOINTS } from './endpoints-other.ts';
-import { SEND_ENDPOINTS } from './endpoints-send.ts';
+import { ENDPOINTS } from './endpoints/list.ts';
 import type { Stage } from './exchange.ts';
 import { createFaultEngine, type Faults } from './faults/engine.ts';
 import { createScenario, type Scenario } from './faults/scenario.ts';
 import { createLedger, type Ledger } from './ledger.ts';
 import { createLedgerStore } from './ledger-store.ts';
 import { createMetrics } from './metrics.ts';
+import { createWebhooks } from './webhooks.ts';
 
-const ENDPOINT_NAMES: ReadonlySet<string> = new Set(
-  [...SEND_ENDPOINTS, ...OTHER_ENDPOINTS].map((endpoint) => endpoint.key),
-);
+const ENDPOINT_NAMES: ReadonlySet<string> = new Set(ENDPOINTS.map((endpoint) => endpoint.key));
 
 export interface SimulatorOptions {
   /** Channels from the start; more can come through the control API. */
@@ -51,22 +50,30 @@ export async function createSimulator({
   controlPort = 0,
 }: SimulatorOptions): Promise<Simulator> {
   const clock = movableClock(source);
-  let stage = createStage(configs.map((config) => channelConfig.parse(config)));
-  const ledger = createLedger(() => stage.store);
+  let stage = createStage(
+    configs.map((config) => channelConfig.parse(config)),
+    clock,
+  );
+  const ledger = createLedger(() => {
+    stage.agenda.runDue(clock.now());
+    return stage.store;
+  });
   const metrics = createMetrics(source);
   const world = { clock, stage: () => stage };
   const faults = createFaultEngine({ clock, isEndpoint: (name) => ENDPOINT_NAMES.has(name) });
   const { api, listener } = createApiServer({ world, metrics, faults });
   const scenario = createScenario({ world, listener });
   const control = createControlServer({
-    channels: () => stage.channels,
+    stage: () => stage,
     ledger,
     metrics,
     clock,
     faults,
     scenario,
     reset(settings = stage.channels.list().map((channel) => channel.settings)) {
-      stage = createStage(settings);
+      const next = createStage(settings, clock);
+      closeStage(stage);
+      stage = next;
       metrics.reset();
       faults.clear();
       listener.set('up');
@@ -74,6 +81,7 @@ export async function createSimulator({
   });
   const close = async () => {
     await listener.close();
+    closeStage(stage);
     await Promise.all([api.close(), control.close()]);
   };
   try {
@@ -88,8 +96,14 @@ export async function createSimulator({
   }
 }
 
-function createStage(settings: readonly ChannelSettings[]): Stage {
+function createStage(settings: readonly ChannelSettings[], clock: Clock): Stage {
   const channels = createChannels();
   channels.put(settings);
-  return { channels, store: createLedgerStore(channels) };
+  const agenda = createAgenda(clock);
+  return { channels, store: createLedgerStore(channels), agenda, webhooks: createWebhooks(clock, agenda) };
+}
+
+function closeStage({ agenda, webhooks }: Stage): void {
+  agenda.close();
+  webhooks.close();
 }

@@ -36,7 +36,7 @@ export function invalidProperty(property: string): string {
   return `The property, ${property}, in the request body is invalid (line: -, column: -)`;
 }
 
-/** What is wrong with the messages of a send; texts fully, other types by their name only. */
+/** What is wrong with the messages of a send: texts fully, of other types the name, the quick replies and the links. */
 export function messageProblems(messages: unknown): Problem[] {
   if (messages === undefined || messages === null) return [{ message: 'May not be empty', property: 'messages' }];
   if (!Array.isArray(messages)) return [{ message: invalidProperty('messages'), property: 'messages' }];
@@ -65,11 +65,11 @@ export function optionProblems(body: Fields): Problem[] {
   return problems;
 }
 
-/** What is wrong with the size of a multicast's `to`. */
-export function recipientCountProblems(to: unknown): Problem[] {
-  if (Array.isArray(to) && to.length >= 1 && to.length <= 500) return [];
-  if (to === undefined || to === null) return [{ message: 'May not be empty', property: 'to' }];
-  return [{ message: Array.isArray(to) ? 'Size must be between 1 and 500' : invalidProperty('to'), property: 'to' }];
+/** What is wrong with the size of a list of users: a multicast's `to`, the `userIds` of a bulk link. */
+export function userCountProblems(users: unknown, property: string): Problem[] {
+  if (Array.isArray(users) && users.length >= 1 && users.length <= 500) return [];
+  if (users === undefined || users === null) return [{ message: 'May not be empty', property }];
+  return [{ message: Array.isArray(users) ? 'Size must be between 1 and 500' : invalidProperty(property), property }];
 }
 
 /** Index of the first entry that is no user id; -1 if there is none. */
@@ -83,8 +83,25 @@ function problemsOf(message: unknown, path: string): Problem[] {
     const expected = `Must be one of the following values: [${MESSAGE_TYPES.join(', ')}]`;
     return [{ message: expected, property: `${path}.type` }];
   }
-  if (message.type !== 'text') return [];
-  return [...textProblems(message.text, `${path}.text`), ...quickReplyProblems(message.quickReply, path)];
+  return [
+    ...(message.type === 'text' || message.type === 'textV2' ? textProblems(message.text, `${path}.text`) : []),
+    ...quickReplyProblems(message.quickReply, `${path}.quickReply.items`),
+    ...uriProblems(message, path),
+  ];
+}
+
+/** Links that are too long, wherever an action may stand. */
+function uriProblems(value: unknown, path: string): Problem[] {
+  if (Array.isArray(value)) return value.flatMap((entry: unknown, index) => uriProblems(entry, `${path}[${index}]`));
+  if (!isFields(value)) return [];
+  const { type, uri } = value;
+  const isBad = type === 'uri' && !(typeof uri === 'string' && uri.length >= 1 && uri.length <= MAX_URI);
+  return [
+    ...(isBad ? [{ message: `Length must be between 1 and ${MAX_URI}`, property: `${path}.uri` }] : []),
+    ...Object.entries(value).flatMap(([name, field]) =>
+      typeof field === 'object' ? uriProblems(field, `${path}.${name}`) : [],
+    ),
+  ];
 }
 
 function textProblems(text: unknown, property: string): Problem[] {
@@ -94,19 +111,11 @@ function textProblems(text: unknown, property: string): Problem[] {
   return [{ message: `Length must be between 0 and ${MAX_TEXT_UNITS}`, property }];
 }
 
-function quickReplyProblems(quickReply: unknown, path: string): Problem[] {
+function quickReplyProblems(quickReply: unknown, property: string): Problem[] {
   if (quickReply === undefined || quickReply === null) return [];
-  const property = `${path}.quickReply.items`;
   const items = isFields(quickReply) ? quickReply.items : undefined;
   if (!Array.isArray(items)) return [{ message: invalidProperty(property), property }];
-  if (items.length > MAX_QUICK_REPLIES) {
-    return [{ message: `Size must be between 0 and ${MAX_QUICK_REPLIES}`, property }];
-  }
-  return items.flatMap((item: unknown, index) => {
-    const action = isFields(item) && isFields(item.action) ? item.action : {};
-    if (action.type !== 'uri') return [];
-    const { uri } = action;
-    if (typeof uri === 'string' && uri.length >= 1 && uri.length <= MAX_URI) return [];
-    return [{ message: `Length must be between 1 and ${MAX_URI}`, property: `${property}[${index}].action.uri` }];
-  });
+  return items.length > MAX_QUICK_REPLIES
+    ? [{ message: `Size must be between 0 and ${MAX_QUICK_REPLIES}`, property }]
+    : [];
 }

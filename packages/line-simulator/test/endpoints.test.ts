@@ -60,36 +60,6 @@ describe('users', () => {
   });
 });
 
-describe('a user’s rich menu', () => {
-  const path = `/v2/bot/user/${user(0)}/richmenu`;
-
-  test('is linked, read and unlinked', async () => {
-    const simulator = await start({ richMenuIds: ['richmenu-1', 'richmenu-2'] });
-    expect(await call(simulator, path)).toMatchObject({ status: 404, body: { message: 'the user has no richmenu' } });
-    expect(await call(simulator, `${path}/richmenu-1`, { method: 'POST' })).toMatchObject({ status: 200, body: {} });
-    expect(await call(simulator, `${path}/richmenu-2`, { method: 'POST' })).toMatchObject({ status: 200 });
-    expect((await call(simulator, path)).body).toEqual({ richMenuId: 'richmenu-2' });
-    expect(await call(simulator, path, { method: 'DELETE' })).toMatchObject({ status: 200, body: {} });
-    expect(await call(simulator, path)).toMatchObject({ status: 404 });
-    expect(codes(simulator)).toEqual([]);
-  });
-
-  test('must exist, the user id must be well formed, and who blocked is left alone', async () => {
-    const simulator = await start({ richMenuIds: ['richmenu-1'] });
-    expect(await call(simulator, `${path}/richmenu-9`, { method: 'POST' })).toMatchObject({
-      status: 404,
-      body: { message: 'Not found' },
-    });
-    expect(await call(simulator, '/v2/bot/user/U9/richmenu/richmenu-1', { method: 'POST' })).toMatchObject({
-      status: 400,
-      body: { message: "The value for the 'userId' parameter is invalid" },
-    });
-    await control(simulator, '/users/block', { channelId: CHANNEL, userIds: [user(0)] });
-    expect(await call(simulator, `${path}/richmenu-1`, { method: 'POST' })).toMatchObject({ status: 200 });
-    expect(await call(simulator, path)).toMatchObject({ status: 404 });
-  });
-});
-
 test('the bot’s user id is that of its channel, always the same', async () => {
   const [one, two] = [await start(), await start()];
   const info = (await call(one, '/v2/bot/info')).body;

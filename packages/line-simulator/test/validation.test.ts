@@ -57,6 +57,30 @@ const REFUSED: [name: string, path: string, body: unknown, answer: unknown][] = 
     details(['messages[0].quickReply.items[0].action.uri', 'Length must be between 1 and 1000']),
   ],
   [
+    'a long uri behind a button, and fourteen quick replies to a sticker',
+    PUSH,
+    {
+      to: user(0),
+      messages: [
+        {
+          type: 'template',
+          template: { actions: [{ type: 'message' }, { type: 'uri', uri: `https://e.com/${'x'.repeat(987)}` }] },
+        },
+        { type: 'sticker', quickReply: quickReply(14) },
+      ],
+    },
+    details(
+      ['messages[0].template.actions[1].uri', 'Length must be between 1 and 1000'],
+      ['messages[1].quickReply.items', 'Size must be between 0 and 13'],
+    ),
+  ],
+  [
+    'an empty text with substitutions',
+    PUSH,
+    { to: user(0), messages: [{ type: 'textV2', text: '' }] },
+    details(['messages[0].text', 'May not be empty']),
+  ],
+  [
     'two aggregation units',
     PUSH,
     { to: user(0), messages: MESSAGES, customAggregationUnits: ['a', 'b'] },

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { sleep } from '@dueline/kernel';
-import { type Answer, headersOf, textOf } from '../exchange.ts';
+import { type Answer, headersOf, payloadOf } from '../exchange.ts';
 
 interface Bytes {
   readonly head: Buffer;
@@ -10,7 +10,7 @@ interface Bytes {
 
 /** An answer as it goes over the wire, on a connection that ends after it. */
 export function bytesOf(answer: Answer, requestId: string): Bytes {
-  const body = Buffer.from(textOf(answer));
+  const body = Buffer.from(payloadOf(answer));
   const headers = { ...headersOf(answer, requestId), 'content-length': String(body.length), connection: 'close' };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   const status = `HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status] ?? ''}\r\n`;

@@ -1,18 +1,21 @@
-import { type Answer, badBody, channelOf, type Endpoint, type Exchange, failure, violate } from './exchange.ts';
-import { sentMessages, writeAccept } from './ledger-store.ts';
-import { extractLids } from './lids.ts';
-import { isUserId } from './user-ids.ts';
+import { type Answer, badBody, channelOf, type Endpoint, type Exchange, failure, violate } from '../exchange.ts';
+import { sentMessages, writeAccept } from '../ledger-store.ts';
+import { extractLids } from '../lids.ts';
+import { linksOf } from '../links.ts';
+import { COUNTED_SENDS } from '../sent-counts.ts';
+import { isUserId } from '../user-ids.ts';
 import {
   type Fields,
   firstInvalidUserId,
   invalidProperty,
   messageProblems,
   optionProblems,
-  recipientCountProblems,
-} from './validation.ts';
+  userCountProblems,
+} from '../validation.ts';
 
 const HOUR_MS = 3_600_000;
-const send = { method: 'POST', isSend: true, hasBody: true } as const;
+const INBOUND_REACH_MS = 7 * 24 * HOUR_MS;
+const send = { method: 'POST', isSend: true, body: 'json' } as const;
 
 /** Push, multicast and broadcast: the endpoints that take a retry key and reach people. */
 export const SEND_ENDPOINTS: readonly Endpoint[] = [
@@ -50,8 +53,18 @@ function acceptWithoutIds(exchange: Exchange): Answer {
   return { status: 200, body: {} };
 }
 
+/** A friend, or someone who wrote to the account within the last seven days. */
+export function reachOf(exchange: Exchange): (user: number) => boolean {
+  const { users, lastInbound } = channelOf(exchange);
+  return (user) => {
+    if (users.isFriend(user)) return true;
+    const wroteAt = users.stateOf(user) === 'stranger' ? lastInbound.get(user) : undefined;
+    return wroteAt !== undefined && wroteAt >= exchange.at - INBOUND_REACH_MS;
+  };
+}
+
 /** Writes accept and receipts, counts the quota, and from here on the key answers 409. Returns the accept's number. */
-function acceptSend(exchange: Exchange): number {
+export function acceptSend(exchange: Exchange): number {
   const channel = channelOf(exchange);
   const { send: plan, at, request } = exchange;
   if (plan === undefined) throw new Error('a send is accepted before it was validated');
@@ -65,8 +78,16 @@ function acceptSend(exchange: Exchange): number {
     targets: plan.targets,
     messageCount: plan.messages.length,
     dropped: exchange.hollow === true,
+    receives: plan.receives,
   });
-  channel.quota.consume(delivered, at);
+  if (exchange.endpoint.isFree !== true) channel.quota.consume(delivered, at);
+  const counted = COUNTED_SENDS.find((kind) => kind === exchange.endpoint.key);
+  if (counted !== undefined) channel.sent.add(counted, delivered, at);
+  const units: unknown = exchange.body?.customAggregationUnits;
+  if (Array.isArray(units)) for (const unit of units) channel.units.count(String(unit), delivered, at);
+  // Most sends have none, and the bytes tell that at once.
+  const links = exchange.rawBody?.includes('http') === true ? linksOf(plan.messages) : undefined;
+  if (links !== undefined) exchange.store.links.set(accept, links);
   if (exchange.keyUse !== undefined) exchange.keyUse.accept = accept;
   return accept;
 }
@@ -82,11 +103,13 @@ function validatePush(exchange: Exchange): Answer | undefined {
     violate(exchange, { code: 'V11', user: body.to });
     return failure(400, 'Failed to send messages');
   }
+  const receives = reachOf(exchange);
   exchange.send = {
     messages: messagesOf(body),
     targets: [target],
     requested: 1,
-    deliverable: users.isFriend(target) ? 1 : 0,
+    deliverable: receives(target) ? 1 : 0,
+    receives,
   };
   return undefined;
 }
@@ -94,7 +117,7 @@ function validatePush(exchange: Exchange): Answer | undefined {
 function validateMulticast(exchange: Exchange): Answer | undefined {
   const { users, settings } = channelOf(exchange);
   const body = exchange.body ?? {};
-  const problems = [...recipientCountProblems(body.to), ...messageProblems(body.messages), ...optionProblems(body)];
+  const problems = [...userCountProblems(body.to, 'to'), ...messageProblems(body.messages), ...optionProblems(body)];
   if (problems.length > 0) return badBody(problems);
   const to: unknown[] = Array.isArray(body.to) ? body.to : [];
   const invalid = firstInvalidUserId(to);
@@ -141,6 +164,6 @@ function validateBroadcast(exchange: Exchange): Answer | undefined {
   return undefined;
 }
 
-function messagesOf(body: Fields): unknown[] {
+export function messagesOf(body: Fields): unknown[] {
   return Array.isArray(body.messages) ? body.messages : [];
 }
