@@ -56,7 +56,7 @@ export interface HistoryToCheck extends CheckOptions {
 
 /**
  * Compares what a client says it sent with what its users received, and checks H1 to H12; the README says what each
- * promises. It reads every row once, and keeps about 300 bytes of a recipient with a key of its own.
+ * promises. It reads every row once, and keeps about 500 bytes of a recipient with a key of its own.
  *
  * @throws ZodError if the options are not well formed, PermanentError if rows of the ledger are missing, and whatever
  * the iterables throw.
