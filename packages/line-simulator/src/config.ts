@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isLoopback } from './loopback.ts';
+import { isLoopback } from './webhooks/loopback.ts';
 
 /** The four checks whose order LINE does not document. */
 const PERMUTABLE_STEPS = ['rateLimit', 'keySyntax', 'keyAccepted', 'validation'] as const;

@@ -1,3 +1,4 @@
+export { nthUserId } from './channel/user-ids.ts';
 export { checkHistory, type HistoryReport, type HistoryToCheck } from './checker/check-history.ts';
 export type { AttemptOutcome, CheckOptions, ExportRecord, RecipientState } from './checker/export-format.ts';
 export { exportRecord } from './checker/export-format.ts';
@@ -17,7 +18,6 @@ export type {
   RequestRow,
   SummaryRow,
   ViolationRow,
-} from './ledger.ts';
+} from './ledger/ledger.ts';
 export type { MetricsSnapshot } from './metrics.ts';
 export { createSimulator, type Simulator, type SimulatorOptions } from './simulator.ts';
-export { nthUserId } from './user-ids.ts';

@@ -1,17 +1,17 @@
 import { createAgenda } from './agenda.ts';
-import { createApiServer } from './api-server.ts';
-import { createChannels } from './channels.ts';
+import { createApiServer } from './api/api-server.ts';
+import { ENDPOINTS } from './api/endpoints/list.ts';
+import type { Stage } from './api/exchange.ts';
+import { createChannels } from './channel/channels.ts';
 import { type Clock, movableClock, systemClock } from './clock.ts';
 import { type ChannelConfig, type ChannelSettings, channelConfig } from './config.ts';
-import { createControlServer } from './control-server.ts';
-import { ENDPOINTS } from './endpoints/list.ts';
-import type { Stage } from './exchange.ts';
+import { createControlServer } from './control/control-server.ts';
 import { createFaultEngine, type Faults } from './faults/engine.ts';
 import { createScenario, type Scenario } from './faults/scenario.ts';
-import { createLedger, type Ledger } from './ledger.ts';
-import { createLedgerStore } from './ledger-store.ts';
+import { createLedger, type Ledger } from './ledger/ledger.ts';
+import { createLedgerStore } from './ledger/ledger-store.ts';
 import { createMetrics } from './metrics.ts';
-import { createWebhooks } from './webhooks.ts';
+import { createWebhooks } from './webhooks/webhooks.ts';
 
 const ENDPOINT_NAMES: ReadonlySet<string> = new Set(ENDPOINTS.map((endpoint) => endpoint.key));
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { UNIMPLEMENTED } from '../src/api/unimplemented.ts';
 import { nthUserId } from '../src/index.ts';
-import { UNIMPLEMENTED } from '../src/unimplemented.ts';
 import { CHANNEL, call, codes, control, start, user } from './support.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Simulator } from '../src/index.ts';
-import { sign } from '../src/webhooks.ts';
+import { sign } from '../src/webhooks/webhooks.ts';
 import { type Received, receiver } from './receiver.ts';
 import { CHANNEL, call, codes, control, key, manualClock, PUSH, start, text, user } from './support.ts';
 

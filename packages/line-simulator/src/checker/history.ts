@@ -1,5 +1,5 @@
-import { type Column, float64Column, uint8Column, uint32Column } from '../columns.ts';
 import { compact } from '../compact.ts';
+import { type Column, float64Column, uint8Column, uint32Column } from '../ledger/columns.ts';
 import type { RecordOf } from './export-format.ts';
 import { createIdBook, createWordTable, USER_ID, UUID } from './id-book.ts';
 

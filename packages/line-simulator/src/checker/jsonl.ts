@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import { PermanentError } from '@dueline/kernel';
-import type { AcceptRow, ReceiptRow, RequestRow, ViolationRow } from '../ledger.ts';
+import type { AcceptRow, ReceiptRow, RequestRow, ViolationRow } from '../ledger/ledger.ts';
 import { type ExportRecord, exportRecord } from './export-format.ts';
 import type { LedgerSource } from './ledger-source.ts';
 

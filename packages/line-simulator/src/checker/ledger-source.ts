@@ -1,4 +1,4 @@
-import type { AcceptRow, ReceiptRow, RequestRow, ViolationRow } from '../ledger.ts';
+import type { AcceptRow, ReceiptRow, RequestRow, ViolationRow } from '../ledger/ledger.ts';
 
 type Rows<Row> = Iterable<Row> | AsyncIterable<Row>;
 

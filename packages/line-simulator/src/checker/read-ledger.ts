@@ -1,5 +1,5 @@
 import { PermanentError } from '@dueline/kernel';
-import type { AcceptRow, ReceiptRow, RequestRow, ViolationRow } from '../ledger.ts';
+import type { AcceptRow, ReceiptRow, RequestRow, ViolationRow } from '../ledger/ledger.ts';
 import { EVERYONE } from './export-format.ts';
 import { type History, pushZeros } from './history.ts';
 import type { LedgerSource } from './ledger-source.ts';

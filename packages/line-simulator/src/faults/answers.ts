@@ -1,5 +1,5 @@
-import { type Answer, type Exchange, failure, INVALID_TOKEN, RATE_LIMITED, REDIRECT_TARGET } from '../exchange.ts';
-import { invalidProperty } from '../validation.ts';
+import { type Answer, type Exchange, failure, INVALID_TOKEN, RATE_LIMITED, REDIRECT_TARGET } from '../api/exchange.ts';
+import { invalidProperty } from '../api/validation.ts';
 import type { Effect } from './effects.ts';
 import { poisonProperty } from './engine.ts';
 

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Socket } from 'node:net';
+import type { Exchange } from '../api/exchange.ts';
 import type { Clock } from '../clock.ts';
-import type { Exchange } from '../exchange.ts';
 import type { Effect, Phase } from './effects.ts';
 import { type FaultRules, parseRules, type Rule } from './rules.ts';
 

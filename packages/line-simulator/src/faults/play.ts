@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { sleep } from '@dueline/kernel';
-import { channelOf, type Exchange } from '../exchange.ts';
-import { type Outcome, runChecks } from '../pipeline.ts';
+import { channelOf, type Exchange } from '../api/exchange.ts';
+import { type Outcome, runChecks } from '../api/pipeline.ts';
 import { answerOf } from './answers.ts';
 import { type Effect, latencyMs } from './effects.ts';
 import type { Fault } from './engine.ts';

@@ -1,7 +1,7 @@
 import { PermanentError } from '@dueline/kernel';
-import type { Channel } from '../channels.ts';
+import type { Stage, World } from '../api/exchange.ts';
+import type { Channel } from '../channel/channels.ts';
 import type { QuotaSetting } from '../config.ts';
-import type { Stage, World } from '../exchange.ts';
 import type { ListenerFault, ListenerState } from './listener.ts';
 
 /** Moves of the world around the client. @throws PermanentError, from each that names a channel, if it is not there. */

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { sleep } from '@dueline/kernel';
-import { type Answer, headersOf, payloadOf } from '../exchange.ts';
+import { type Answer, headersOf, payloadOf } from '../api/exchange.ts';
 
 interface Bytes {
   readonly head: Buffer;
