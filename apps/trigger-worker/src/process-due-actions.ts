@@ -5,8 +5,10 @@ import { concludeSettled, fireTickets } from './fire-scheduled-action.ts';
 import { decideInHand } from './in-hand.ts';
 import { settleDue } from './settle-actions.ts';
 
-/** Batches of each lane until the caller is asked whether to go on. */
-const BATCHES = 5;
+/** Batches of each lane until the caller is asked whether to go on: well under a second. */
+const BATCHES = 8;
+/** In a backlog. One more than the database's share of the work needs, so that it is busy while this process is, and while one commits. */
+const LANES = 3;
 
 /** What a batch found: as many rows as it asked for, fewer, or none. */
 type Found = 'all' | 'some' | 'none';
@@ -15,7 +17,7 @@ type Lane = () => Promise<Found>;
 /**
  * The inline profile (ProcessDueActions): locks what is due and decides it, in one transaction and one write, without the broker. Beside
  * it stands which rows it has in hand, because a crash leaves no trace of them. When a row spoils the batch, the batch is claimed for itself and
- * each row decided alone; so is what must be. While there is a backlog a second lane works beside the first, so that the
+ * each row decided alone; so is what must be. While there is a backlog further lanes work beside the first, so that the
  * database is busy while this process is.
  *
  * @returns A run that says whether anything was due: then there may be more. What a batch decided is handed over while the next one is
@@ -23,25 +25,37 @@ type Lane = () => Promise<Found>;
  */
 export function processDueActions(deps: DecideDeps, claim: Claim): () => Promise<boolean> {
   const first = createLane(deps, claim);
-  // Its own hand, because what is in hand of either is told apart; its own list, because each goes on where it left off.
-  const second = createLane({ ...deps, claimedBy: `${deps.claimedBy}+2` }, { ...claim, accounts: createDueAccounts() });
+  // Each with its own hand, because what is in hand is told apart; and its own list, because each goes on where it left off.
+  const others = Array.from({ length: LANES - 1 }, (_, n) =>
+    createLane({ ...deps, claimedBy: `${deps.claimedBy}+${n + 2}` }, { ...claim, accounts: createDueAccounts() }),
+  );
+  let isBacklog = false;
   return async () => {
     await deps.ready();
-    const found = await first();
+    const found = isBacklog ? 'all' : await first();
+    isBacklog = false; // until all have ended without an error
     if (found !== 'all') return found === 'some';
-    await allEnded([first, second].map(untilShort));
+    isBacklog = (await allEnded([first, ...others].map(untilShort))).includes('all');
     return true;
   };
 }
 
-async function untilShort(lane: Lane): Promise<void> {
-  for (let batch = 0; batch < BATCHES; batch += 1) if ((await lane()) !== 'all') return;
+/** What its last batch found. */
+async function untilShort(lane: Lane): Promise<Found> {
+  for (let batch = 1; batch < BATCHES; batch += 1) {
+    const found = await lane();
+    if (found !== 'all') return found;
+  }
+  return lane();
 }
 
 /** Throws what the first of them threw that failed, once none is at work. */
-async function allEnded(runs: readonly Promise<void>[]): Promise<void> {
+async function allEnded<T>(runs: readonly Promise<T>[]): Promise<T[]> {
   const results = await Promise.allSettled(runs);
-  for (const result of results) if (result.status === 'rejected') throw result.reason;
+  return results.map((result) => {
+    if (result.status === 'rejected') throw result.reason;
+    return result.value;
+  });
 }
 
 function createLane(deps: DecideDeps, claim: Claim): Lane {
