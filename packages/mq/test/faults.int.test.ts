@@ -177,6 +177,23 @@ test('when the network breaks under load every publish is answered and what was 
   expect(confirmed.filter((id) => !seen.has(id))).toEqual([]);
 });
 
+/** Class and method of AMQP's channel.close. */
+const CHANNEL_CLOSE = Buffer.from([0, 20, 0, 40]);
+
+test('a connection that is lost while the broker is asked to close a channel holds nothing up: it is dialled again, and the broker can be closed', async () => {
+  const { proxy, broker } = await setUpBehindProxy();
+  proxy.cutBefore(CHANNEL_CLOSE, 4); // behind the handshakes of both connections, twice
+  proxy.cut();
+  proxy.thaw();
+  await until(() => broker.state() === 'connecting');
+  await broker.ready();
+  expect(await broker.publish(ordersQueue, [messageOf(1)])).toEqual([{ ok: true }]);
+
+  proxy.cutBefore(CHANNEL_CLOSE, 1);
+  expect([undefined, 1]).toContain(await broker.waiting(ordersQueue)); // the counts had come, or not
+  await broker.ready();
+});
+
 test('messages survive repeated losses of the consumer connection: every one is handled', async () => {
   const { proxy, broker, vhost } = await setUpBehindProxy();
   const ids = Array.from({ length: 400 }, (_, at) => at + 1);

@@ -10,6 +10,8 @@ export interface Proxy {
   thaw(): void;
   /** Ends open connections and refuses new ones until `thaw`. */
   cut(): void;
+  /** Ends a connection instead of handing on the next bytes of a client that hold these, so many times. */
+  cutBefore(bytes: Buffer, times: number): void;
   /** Sends bytes to the clients as if the broker had; only while it sends nothing itself. */
   inject(bytes: Buffer): void;
 }
@@ -25,13 +27,22 @@ export async function createProxy(url: string): Promise<Proxy> {
   const broker = new URL(url);
   const pairs = new Set<Pair>();
   let mode: 'open' | 'frozen' | 'cut' = 'open';
+  let trap: { readonly bytes: Buffer; left: number } | undefined;
+  const isTrapped = (sent: Buffer) => {
+    if (trap === undefined || trap.left === 0 || !sent.includes(trap.bytes)) return false;
+    trap.left -= 1;
+    return true;
+  };
   const server = createServer((client) => {
     client.on('error', () => client.destroy());
     if (mode === 'cut') return void client.destroy();
     const upstream = mode === 'open' ? connect(Number(broker.port), broker.hostname) : undefined;
     const pair: Pair = { client, upstream, silent: false };
     pairs.add(pair);
-    client.on('data', (bytes) => pair.silent || upstream?.write(bytes));
+    client.on('data', (bytes: Buffer) => {
+      if (isTrapped(bytes)) client.destroy();
+      else if (!pair.silent) upstream?.write(bytes);
+    });
     upstream?.on('data', (bytes) => pair.silent || client.write(bytes));
     upstream?.on('error', () => client.destroy());
     upstream?.on('close', () => pair.silent || client.destroy());
@@ -64,6 +75,9 @@ export async function createProxy(url: string): Promise<Proxy> {
     cut: () => {
       mode = 'cut';
       endAll();
+    },
+    cutBefore: (bytes, times) => {
+      trap = { bytes, left: times };
     },
     inject: (bytes) => {
       for (const { client } of pairs) client.write(bytes);
