@@ -2,9 +2,8 @@ import type { AccountName } from '@dueline/accounts';
 import { type AttentionItem, closeAttention, listAttention } from '@dueline/attention';
 import { inTenant } from '@dueline/db';
 import { UsageError } from './actions/command-line.ts';
-import type { ActionsDeps } from './actions/run.ts';
 import { oneLine, tableOf, timeIn } from './actions/table.ts';
-import { type parseWords, runForPerson, type Work } from './person-command.ts';
+import { type PersonDeps, type parseWords, runForPerson, type Work } from './person-command.ts';
 
 const ATTENTION_HELP = `usage: dueline attention list            [--status open|resolved|dismissed] [--limit <n>] [--after <id>]
        dueline attention dismiss <id> …  --why <reason> [--by <name>]
@@ -23,7 +22,7 @@ const OPTIONS = ['status', 'limit', 'after', 'by', 'why'] as const;
 type Words = ReturnType<typeof parseWords<(typeof OPTIONS)[number]>>;
 
 /** Runs `dueline attention …` and returns its exit code: 0 done, 1 not or not all of it done, 2 not understood. */
-export const runAttention = (deps: ActionsDeps, args: readonly string[]): Promise<0 | 1 | 2> =>
+export const runAttention = (deps: PersonDeps, args: readonly string[]): Promise<0 | 1 | 2> =>
   runForPerson(deps, args, {
     name: 'attention',
     help: ATTENTION_HELP,

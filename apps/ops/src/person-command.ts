@@ -3,9 +3,17 @@ import type { AccountName } from '@dueline/accounts';
 import { type Db, openDatabase } from '@dueline/db';
 import { PermanentError } from '@dueline/kernel';
 import { UsageError } from './actions/command-line.ts';
-import type { ActionsDeps } from './actions/run.ts';
 import { loadActionsConfig } from './config.ts';
 import { accountOf } from './one-account.ts';
+
+/** What the commands of one account need of the outside. */
+export interface PersonDeps {
+  readonly env: NodeJS.ProcessEnv;
+  readonly print: (line: string) => void;
+  readonly printError: (line: string) => void;
+  /** Who runs it, when that is not said. */
+  readonly login: string;
+}
 
 /** What a command found or did: one JSON object, or the lines for a person. */
 export interface Answer {
@@ -56,7 +64,7 @@ export function parseWords<Option extends string>(
 
 /** Runs a command of one account and returns its exit code: 0 done, 1 not or not all of it done, 2 not understood. */
 export async function runForPerson<Option extends string>(
-  deps: ActionsDeps,
+  deps: PersonDeps,
   args: readonly string[],
   command: PersonCommand<Option>,
 ): Promise<0 | 1 | 2> {
@@ -66,23 +74,35 @@ export async function runForPerson<Option extends string>(
       return 0;
     }
     const words = parseWords(args, command);
-    const { json, lines, isWhole } = await withAccount(deps, words.values.account, command.workOf(words));
+    const work = command.workOf(words);
+    const { json, lines, isWhole } = await withAccount(deps.env, { account: words.values.account }, work);
     for (const line of words.values.json ? [JSON.stringify(json)] : lines) deps.print(line);
     return isWhole ? 0 : 1;
   } catch (error) {
-    if (!(error instanceof PermanentError) && !(error instanceof UsageError)) throw error;
-    const isUsage = error instanceof UsageError;
-    deps.printError(isUsage ? `${error.message}\n\n./dueline ${command.name} --help says more` : error.message);
-    return isUsage ? 2 : 1;
+    return tellProblem(deps, command.name, error);
   }
 }
 
-async function withAccount({ env }: ActionsDeps, account: string | undefined, work: Work): Promise<Answer> {
+/** Says what a person can do something about, and returns the exit code; throws everything else. */
+export function tellProblem({ printError }: PersonDeps, command: string, error: unknown): 1 | 2 {
+  if (!(error instanceof PermanentError) && !(error instanceof UsageError)) throw error;
+  const isUsage = error instanceof UsageError;
+  printError(isUsage ? `${error.message}\n\n./dueline ${command} --help says more` : error.message);
+  return isUsage ? 2 : 1;
+}
+
+/** Does work for the account that is named, or for the only one. */
+export async function withAccount(
+  env: NodeJS.ProcessEnv,
+  { account, statementTimeoutMs }: { account: string | undefined; statementTimeoutMs?: number },
+  work: Work,
+): Promise<Answer> {
   const { db, close } = openDatabase({
     url: loadActionsConfig(env).DATABASE_URL,
     applicationName: 'ops',
     maxConnections: 1,
     onError: () => undefined, // the statement in hand throws
+    ...(statementTimeoutMs !== undefined && { statementTimeoutMs }),
   });
   try {
     return await work(db, await accountOf(db, account));

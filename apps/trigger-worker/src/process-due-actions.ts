@@ -7,7 +7,7 @@ import { settleDue } from './settle-actions.ts';
 
 /** Batches of each lane until the caller is asked whether to go on: well under a second. */
 const BATCHES = 8;
-/** In a backlog. One more than the database's share of the work needs, so that it is busy while this process is, and while one commits. */
+/** In a backlog: one is in the database, one in this process, one in its commit. Two were slower (docs/performance.md). */
 const LANES = 3;
 
 /** What a batch found: as many rows as it asked for, fewer, or none. */

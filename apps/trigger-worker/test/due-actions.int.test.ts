@@ -91,6 +91,29 @@ test.for(profiles)('%s: nothing is decided before its time, everything when it h
   expect(await decisions(db)).toEqual({ 'fired: due': 10, 'scheduled: matched': 10 });
 });
 
+test('a backlog is decided by three lanes that go on from run to run, each action once; what comes after it is decided as ever', async () => {
+  await using database = await testDb();
+  const { db } = database;
+  await waitingActions(db, 300);
+  await moveProductTime(db, 61);
+  const deps = decideDeps(db);
+  const process = processDueActions(deps, claim('inline', 3));
+  const done = () => count(db, 'scheduled_action', `status = 'done'`);
+  const ofLanes = 3 * 8 * 3; // lanes, batches, actions
+
+  expect([await process(), await done()]).toEqual([true, 3 + ofLanes]); // one batch tells that there is a backlog
+  expect([await process(), await done()]).toEqual([true, 3 + 2 * ofLanes]);
+  while (await process());
+  expect(await done()).toBe(300);
+  expect(deps.handedOver).toHaveLength(300);
+  expect(await count(db, 'delivery', 'true')).toBe(300);
+
+  await waitingActions(db, 2);
+  await moveProductTime(db, 61);
+  expect([await process(), await done()]).toEqual([true, 302]);
+  expect(await process()).toBe(false);
+});
+
 test.for(profiles)(
   '%s: an action whose condition has turned false, whose rule or person is gone, is cancelled with its reason [SEM-133]',
   async (profile) => {

@@ -1,6 +1,6 @@
-export { type Deed, recordDeed } from './audit.ts';
 export { getChannelAccessToken, loadChannelIds } from './channel.ts';
 export { createLineOa, createOrganization } from './create.ts';
+export { type Deed, recordDeed } from './deed.ts';
 export { type AccountName, listAccounts } from './list.ts';
 export { openSecret, sealSecret } from './secrets.ts';
 export {

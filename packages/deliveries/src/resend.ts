@@ -34,6 +34,7 @@ export async function resendDeliveries(
   const found = new Map(rows.map((row) => [row.id, row]));
   const resent = [...new Set(ids)].map((id) => judge(id, found.get(id), acceptDuplicates));
   const chosen = resent.filter(({ result }) => result === 'resent').map(({ id }) => id);
+  if (chosen.length === 0) return resent;
   const which = sql`delivery.id = any(${column(chosen, 'bigint')})`;
   await planInNextEpoch(tx, { which, limit: chosen.length, skipLocked: false });
   await tx.execute(sql`

@@ -3,7 +3,7 @@ import type { Channel, ChannelModel, ConsumeMessage } from 'amqplib';
 import { type DeliveryContext, type Lease, processDelivery } from './delivery.ts';
 import type { Link } from './link.ts';
 import type { Consumer } from './types.ts';
-import { aborted, BACKOFF, errorFields, STABLE_MS, within } from './waiting.ts';
+import { aborted, BACKOFF, close, errorFields, STABLE_MS, within } from './waiting.ts';
 
 const RPC_TIMEOUT_MS = 2_000;
 /** After the grace, what a handler gets to react to its signal. */
@@ -65,7 +65,7 @@ export function createConsumer<Data>(deps: ConsumerDeps<Data>): ManagedConsumer 
     isDrained: () => state.draining.signal.aborted,
     inHand: () => state.running.size,
     closeChannel: async () => {
-      if (state.session !== undefined) await within(RPC_TIMEOUT_MS, state.session.channel.close(), context.log);
+      if (state.session !== undefined) await within(RPC_TIMEOUT_MS, close(state.session.channel), context.log);
     },
   };
 }
@@ -111,7 +111,7 @@ async function subscribeOnce<Data>(state: ConsumerState<Data>, connection: Chann
   changed();
   if (draining.signal.aborted || session.lost.aborted) return;
   await within(context.handlerTimeoutMs, Promise.allSettled(running), context.log); // cancelled by the broker
-  await within(RPC_TIMEOUT_MS, session.channel.close(), context.log);
+  await within(RPC_TIMEOUT_MS, close(session.channel), context.log);
 }
 
 async function drain<Data>(state: ConsumerState<Data>, graceMs: number): Promise<void> {

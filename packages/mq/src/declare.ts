@@ -4,7 +4,7 @@ import { type ChannelModel, connect } from 'amqplib';
 import { type BrokerAddress, createManagement } from './management.ts';
 import { describeTopology, type Topology } from './topology.ts';
 import type { Log } from './types.ts';
-import { closeChannel, errorFields } from './waiting.ts';
+import { close, errorFields } from './waiting.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
 
@@ -46,7 +46,7 @@ async function declareObjects(connection: ChannelModel, topology: Topology, log:
     for (const { exchange, queue, routingKey } of topology.bindings) {
       await channel.bindQueue(queue, exchange, routingKey);
     }
-    await closeChannel(channel);
+    await close(channel);
   } catch (cause) {
     const { error, code } = errorFields(cause);
     if (code === 406) throw new PermanentError(`topology conflicts with what exists: ${error}`, { cause });
@@ -65,7 +65,7 @@ export async function withConnection<T>(
   try {
     return await work(connection);
   } finally {
-    await connection.close();
+    await close(connection);
   }
 }
 

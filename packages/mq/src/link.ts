@@ -1,7 +1,7 @@
 import { fullJitterMs, sleep } from '@dueline/kernel';
 import { type ChannelModel, connect } from 'amqplib';
 import type { Emit, Log } from './types.ts';
-import { aborted, BACKOFF, closeChannel, errorFields, STABLE_MS, within } from './waiting.ts';
+import { aborted, BACKOFF, close, errorFields, STABLE_MS, within } from './waiting.ts';
 
 const CLOSE_TIMEOUT_MS = 2_000;
 
@@ -68,7 +68,7 @@ export function createLink(options: LinkOptions): Link {
     isBlocked: () => state.blocked,
     timesLost: () => state.timesLost,
     close: async () => {
-      if (state.current !== undefined) await within(CLOSE_TIMEOUT_MS, state.current.connection.close(), options.log);
+      if (state.current !== undefined) await within(CLOSE_TIMEOUT_MS, close(state.current.connection), options.log);
       stop.abort();
       await running;
     },
@@ -112,7 +112,7 @@ async function hold(state: LinkState, connection: ChannelModel): Promise<void> {
   connection.on('error', (error) => log.warn({ role, ...errorFields(error) }, 'broker connection failed'));
   connection.on('handler-error', (error) => log.error({ role, ...errorFields(error) }, 'connection listener threw'));
   connection.on('close', () => gone.abort());
-  await closeChannel(await connection.createChannel()); // a close right behind the handshake came before the listeners
+  await close(await connection.createChannel()); // a close right behind the handshake came before the listeners
   if (gone.signal.aborted) throw new Error('the connection was lost right behind its handshake');
   state.current = { connection, gone: gone.signal };
   state.reported = false;

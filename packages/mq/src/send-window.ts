@@ -1,5 +1,6 @@
 import type { ConfirmChannel, Options } from 'amqplib';
 import type { PublishFailure, PublishResult } from './types.ts';
+import { close } from './waiting.ts';
 
 /** Unconfirmed messages per channel; the rest waits in the process, within its time limit. */
 const MAX_UNCONFIRMED = 500;
@@ -64,7 +65,7 @@ export function createSendWindow(channel: ConfirmChannel, lost: AbortSignal): Se
       return sending;
     },
     refuseWaiting: (reason) => refuseWaiting(state, reason),
-    close: () => channel.close(),
+    close: () => close(channel),
   };
 }
 

@@ -2,7 +2,7 @@ import { errorText, sleep } from '@dueline/kernel';
 import type { ChannelModel } from 'amqplib';
 import type { Link } from './link.ts';
 import type { Log } from './types.ts';
-import { closeChannel } from './waiting.ts';
+import { close } from './waiting.ts';
 
 const POLL_MS = 20;
 /** Looks that must agree before a queue counts as empty: a message can be on its way from the broker to us. */
@@ -23,7 +23,7 @@ export function createWaitingCount(link: Link, log: Log): CountWaiting {
       if (channel === undefined) return undefined;
       channel.on('error', (error) => log.debug({ error: errorText(error) }, 'queue cannot be looked at'));
       const looks = await Promise.all(queues.map((queue) => channel.checkQueue(queue)));
-      await closeChannel(channel);
+      await close(channel);
       return looks.reduce((sum, { messageCount }) => sum + messageCount, 0);
     } catch (error) {
       log.debug({ error: errorText(error) }, 'queues cannot be looked at');

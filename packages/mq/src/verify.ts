@@ -7,7 +7,7 @@ import type { Link } from './link.ts';
 import { type BrokerAddress, createManagement } from './management.ts';
 import { describeTopology, type Topology } from './topology.ts';
 import type { Log } from './types.ts';
-import { BACKOFF, closeChannel, errorFields } from './waiting.ts';
+import { BACKOFF, close, errorFields } from './waiting.ts';
 
 export interface VerifyOptions {
   readonly url: string;
@@ -49,7 +49,7 @@ async function findMissing(connection: ChannelModel, topology: Topology, log: Lo
   };
   for (const { name } of topology.exchanges) await check(`exchange ${name}`, (on) => on.checkExchange(name));
   for (const name of topology.queues) await check(`queue ${name}`, (on) => on.checkQueue(name));
-  if (channel !== undefined) await closeChannel(channel);
+  if (channel !== undefined) await close(channel);
   return missing;
 }
 

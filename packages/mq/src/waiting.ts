@@ -1,5 +1,5 @@
 import { errorText } from '@dueline/kernel';
-import type { Channel } from 'amqplib';
+import type { Channel, ChannelModel } from 'amqplib';
 import type { Log } from './types.ts';
 
 /** Full jitter between tries of anything that talks to the broker, and between tries of a handler. */
@@ -34,11 +34,14 @@ export function aborted(signal: AbortSignal): Promise<void> {
   return promise;
 }
 
-/** Closes a channel. The driver's own close never settles when the connection is lost before the broker has answered it. */
-export async function closeChannel(channel: Channel): Promise<void> {
-  const { promise: gone, resolve } = Promise.withResolvers<void>();
-  channel.once('close', () => resolve());
-  await Promise.race([channel.close(), gone]);
+/**
+ * Closes a channel or a connection. The driver's own close never settles when the connection is lost before the broker has answered
+ * it.
+ */
+export async function close(opened: Channel | ChannelModel): Promise<void> {
+  const { promise: lost, resolve } = Promise.withResolvers<void>();
+  opened.once('close', () => resolve());
+  await Promise.race([opened.close(), lost]);
 }
 
 /** Log fields of anything thrown. Only the first line: what follows may hold statement parameters. */

@@ -1,6 +1,6 @@
 import type { AccountName } from '@dueline/accounts';
 import { closeAttention } from '@dueline/attention';
-import { type Db, openDatabase } from '@dueline/db';
+import type { Db } from '@dueline/db';
 import { cancelDeliveries } from '@dueline/deliveries';
 import { PermanentError } from '@dueline/kernel';
 import {
@@ -13,35 +13,18 @@ import {
   previewOperation,
   showAction,
 } from '@dueline/scheduled-actions';
-import { loadActionsConfig } from '../config.ts';
-import { accountOf } from '../one-account.ts';
+import { type Answer, type PersonDeps, tellProblem, withAccount } from '../person-command.ts';
 import { type CommandLine, HELP, readCommandLine, UsageError } from './command-line.ts';
 import { filterOf, operationOf } from './read-operation.ts';
 import { detailLines, outcomeLine, pageLines, previewLines, reportLines } from './render.ts';
-
-/** What the commands need of the outside. */
-export interface ActionsDeps {
-  readonly env: NodeJS.ProcessEnv;
-  readonly print: (line: string) => void;
-  readonly printError: (line: string) => void;
-  /** Who runs it, when that is not said. */
-  readonly login: string;
-}
 
 /** A preview reads all that its filter names, hundreds of thousands perhaps. */
 const STATEMENT_TIMEOUT_MS = 120_000;
 
 const ROWS_OF_A_PAGE = 20;
 
-/** What a command found: one JSON object, or the lines for a person. */
-interface Answer {
-  readonly json: unknown;
-  readonly lines: readonly string[];
-  readonly isWhole: boolean;
-}
-
 /** Runs `dueline actions …` and returns its exit code: 0 done, 1 not or not all of it done, 2 not understood. */
-export async function runActions(deps: ActionsDeps, args: readonly string[]): Promise<0 | 1 | 2> {
+export async function runActions(deps: PersonDeps, args: readonly string[]): Promise<0 | 1 | 2> {
   try {
     const commandLine = readCommandLine(args);
     if (commandLine === 'help') {
@@ -53,33 +36,17 @@ export async function runActions(deps: ActionsDeps, args: readonly string[]): Pr
     else for (const line of lines) (isWhole || lines.length > 1 ? deps.print : deps.printError)(line);
     return isWhole ? 0 : 1;
   } catch (error) {
-    if (error instanceof PermanentError) {
-      deps.printError(error.message);
-      return 1;
-    }
-    if (!(error instanceof UsageError)) throw error;
-    deps.printError(`${error.message}\n\n./dueline actions --help says more`);
-    return 2;
+    return tellProblem(deps, 'actions', error);
   }
 }
 
-async function answer({ env, login }: ActionsDeps, commandLine: CommandLine): Promise<Answer> {
+async function answer({ env, login }: PersonDeps, commandLine: CommandLine): Promise<Answer> {
   const change = commandLine.command === 'list' || commandLine.command === 'show' ? undefined : changeOf(commandLine);
-  const { db, close } = openDatabase({
-    url: loadActionsConfig(env).DATABASE_URL,
-    applicationName: 'actions',
-    maxConnections: 1,
-    onError: () => undefined, // the statement in hand throws
-    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+  const { account: wanted, by = login, why } = commandLine.values;
+  return withAccount(env, { account: wanted, statementTimeoutMs: STATEMENT_TIMEOUT_MS }, (db, account) => {
+    if (change !== undefined) return changeActions(db, account, { commandLine, change, author: { by, why } });
+    return commandLine.command === 'list' ? list(db, account, commandLine) : show(db, account, commandLine);
   });
-  try {
-    const account = await accountOf(db, commandLine.values.account);
-    const author = { by: commandLine.values.by ?? login, why: commandLine.values.why };
-    if (change !== undefined) return await changeActions(db, account, { commandLine, change, author });
-    return commandLine.command === 'list' ? await list(db, account, commandLine) : await show(db, account, commandLine);
-  } finally {
-    await close();
-  }
 }
 
 /** What ran anew needs no person any more. */

@@ -3,9 +3,10 @@ import type { Channel, Channels } from '../channel/channels.ts';
 import type { Limit } from '../channel/rate-limit.ts';
 import type { KeyUse } from '../channel/retry-keys.ts';
 import type { Clock } from '../clock.ts';
+import type { Fields } from '../fields.ts';
 import type { LedgerStore, Violation } from '../ledger/ledger-store.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
-import type { Fields, Problem } from './validation.ts';
+import type { Problem } from './validation.ts';
 
 /** What the simulator answers, before it becomes bytes. */
 export interface Answer {

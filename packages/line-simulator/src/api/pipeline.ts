@@ -2,9 +2,9 @@ import { hash } from 'node:crypto';
 import { createTokenBucket } from '../channel/rate-limit.ts';
 import { isKeyWindowOver, isRetryKey, noteAttempt } from '../channel/retry-keys.ts';
 import type { PermutableStep } from '../config.ts';
+import { isFields } from '../fields.ts';
 import { sentMessages } from '../ledger/ledger-store.ts';
 import { type Answer, channelOf, type Exchange, failure, INVALID_TOKEN, RATE_LIMITED, violate } from './exchange.ts';
-import { isFields } from './validation.ts';
 
 /** A named check. It answers, or lets the request go on. */
 type Step = (exchange: Exchange) => Answer | undefined;
@@ -27,9 +27,7 @@ const STEPS: Record<StepName, Step> = {
     if (exchange.endpoint.identify !== undefined) return undefined;
     const { token, at } = exchange;
     const channel = token === undefined ? undefined : exchange.channels.byToken(token, at);
-    if (channel === undefined) {
-      return INVALID_TOKEN;
-    }
+    if (channel === undefined) return INVALID_TOKEN;
     exchange.channel = channel;
     exchange.store.requests.channel.set(exchange.request - 1, channel.ref);
     if (exchange.endpoint.isSend && exchange.retryKey === undefined) violate(exchange, { code: 'V1' });

@@ -1,4 +1,5 @@
 import { isUserId } from '../channel/user-ids.ts';
+import { type Fields, isFields } from '../fields.ts';
 
 /** One entry of `details` in LINE's error body. */
 export interface Problem {
@@ -23,13 +24,6 @@ const MAX_TEXT_UNITS = 5_000;
 const MAX_URI = 1_000;
 const MAX_QUICK_REPLIES = 13;
 const UNIT_NAME = /^[a-zA-Z0-9_]{1,30}$/;
-
-export type Fields = Readonly<Record<string, unknown>>;
-
-/** Whether a JSON value is an object with fields. */
-export function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 /** LINE's text for a value that cannot be read into its property; it has no position for values out of a list. */
 export function invalidProperty(property: string): string {

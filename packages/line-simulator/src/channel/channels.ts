@@ -57,6 +57,13 @@ export interface Channels {
   list(): readonly Channel[];
 }
 
+/** @throws PermanentError if there is no channel of the id. */
+export function channelById(channels: Channels, channelId: string): Channel {
+  const channel = channels.byId(channelId);
+  if (channel === undefined) throw new PermanentError('no such channel', { context: { channelId } });
+  return channel;
+}
+
 /** @throws PermanentError from `put` if two channels share a token, or a channel's users overlap. */
 export function createChannels(): Channels {
   const refs: Channel[] = [];

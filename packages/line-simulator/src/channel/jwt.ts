@@ -1,4 +1,4 @@
-import { type Fields, isFields } from '../api/validation.ts';
+import { type Fields, isFields } from '../fields.ts';
 
 /** The claims of a JWT that names RS256 and a key; undefined if it is none. */
 export function assertionClaims(jwt: string): Fields | undefined {

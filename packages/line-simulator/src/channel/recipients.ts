@@ -1,4 +1,4 @@
-import { isFields } from '../api/validation.ts';
+import { isFields } from '../fields.ts';
 import type { Channel } from './channels.ts';
 
 type Test = (user: number) => boolean;

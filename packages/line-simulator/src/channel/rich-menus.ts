@@ -1,4 +1,4 @@
-import type { Fields } from '../api/validation.ts';
+import type { Fields } from '../fields.ts';
 
 interface MenuImage {
   readonly bytes: Buffer;

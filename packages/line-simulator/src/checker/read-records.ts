@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { type ExportRecord, OUTCOMES, type RecordOf, STATES } from './export-format.ts';
+import { type AttemptOutcome, type ExportRecord, OUTCOMES, type RecordOf, STATES } from './export-format.ts';
 import { type History, pushZeros } from './history.ts';
 
 /** Takes one line of the export, after the ledger was read. */
@@ -75,12 +75,7 @@ function addAttempt(history: History, record: RecordOf<'attempt'>): void {
 
 function noteKey(
   { keys }: History,
-  {
-    key,
-    lid,
-    startedAt,
-    outcome,
-  }: { key: number; lid: number } & { startedAt: number } & Pick<RecordOf<'attempt'>, 'outcome'>,
+  { key, lid, startedAt, outcome }: { key: number; lid: number; startedAt: number; outcome: AttemptOutcome | null },
 ): void {
   const index = key - 1;
   const first = keys.firstAttemptAt.get(index);

@@ -1,3 +1,5 @@
+import { ENDPOINTS } from '../api/endpoints/list.ts';
+import { monthOf } from '../channel/japan-time.ts';
 import { STATES } from './export-format.ts';
 import type { History, Mismatch, Stop } from './history.ts';
 import { type Check, stopsByPlace } from './recipient-invariants.ts';
@@ -10,16 +12,8 @@ const KEY_RULES: ReadonlyMap<string, string> = new Map([
   ['V5', 'a retry key on an endpoint that forbids it'],
   ['V12', 'one logical send to one user accepted under two keys'],
 ]);
-const SECOND_MS = 1_000;
-const HOUR_MS = 3_600_000;
-/** LINE's limits for sends, by the end of the path. */
-const LIMITS: readonly { readonly path: string; readonly count: number; readonly perMs: number }[] = [
-  { path: '/message/push', count: 2_000, perMs: SECOND_MS },
-  { path: '/message/multicast', count: 200, perMs: SECOND_MS },
-  { path: '/message/broadcast', count: 60, perMs: HOUR_MS },
-  { path: '/message/narrowcast', count: 60, perMs: HOUR_MS },
-];
-const UTC_PLUS_9_MS = 9 * HOUR_MS;
+/** LINE's limits for sends, by path. */
+const LIMITS = new Map(ENDPOINTS.filter(({ isSend }) => isSend).map(({ path, limit }) => [path, limit]));
 
 /** H8: retry keys are used as LINE documents, and each is the one that its name gives. */
 export function keyDiscipline(check: Check): void {
@@ -32,19 +26,13 @@ export function pacing(check: Check): void {
   addViolations(check, 'H9', new Map([['V6', 'requests went on and on against the rate limit']]));
   const { requests, paths, channels } = check.history;
   const windows = new Map<string, { window: number; count: number }>();
-  const limitOf = new Map<number, (typeof LIMITS)[number] | undefined>();
   for (let index = 0; index < requests.at.length; index += 1) {
-    const path = requests.path.get(index);
-    if (!limitOf.has(path))
-      limitOf.set(
-        path,
-        LIMITS.find((limit) => paths.name(path).endsWith(limit.path)),
-      );
-    const limit = limitOf.get(path);
+    const path = paths.name(requests.path.get(index));
+    const limit = LIMITS.get(path);
     const channel = requests.channel.get(index);
     if (limit === undefined || channel === 0) continue;
     const window = Math.floor(requests.at.get(index) / limit.perMs);
-    const place = `${channel}${limit.path}`;
+    const place = `${channel}${path}`;
     const before = windows.get(place);
     const count = before?.window === window ? before.count + 1 : 1;
     windows.set(place, { window, count });
@@ -53,7 +41,7 @@ export function pacing(check: Check): void {
     const from = new Date(window * limit.perMs).toISOString();
     check.breaches.add('H9', () => ({
       channelId: channels.name(channel),
-      sentence: `more than ${limit.count} requests to ${limit.path} in the ${limit.perMs / 1_000} s from ${from}`,
+      sentence: `more than ${limit.count} requests to ${path} in the ${limit.perMs / 1_000} s from ${from}`,
     }));
   }
 }
@@ -116,10 +104,6 @@ function checkConsumption({ history, breaches }: Check): void {
       sentence: `LINE counted ${totalUsage - others} messages up to ${at}, and the ledger delivered ${used}`,
     }));
   }
-}
-
-function monthOf(ms: number): string {
-  return new Date(ms + UTC_PLUS_9_MS).toISOString().slice(0, 7);
 }
 
 function checkTotals({ history, breaches }: Check): void {

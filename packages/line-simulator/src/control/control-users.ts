@@ -1,7 +1,7 @@
 import { PermanentError } from '@dueline/kernel';
 import type { FastifyInstance } from 'fastify';
 import type { Stage } from '../api/exchange.ts';
-import type { Channel } from '../channel/channels.ts';
+import { type Channel, channelById } from '../channel/channels.ts';
 import type { Clock } from '../clock.ts';
 import {
   type Deed,
@@ -28,7 +28,7 @@ export function addUserRoutes(app: FastifyInstance, deps: Deps): void {
   app.post('/__sim/users/delete', (request) => setStates(deps, request.body, 'deleted'));
   app.post('/__sim/users/seed', (request) => {
     const { channelId, users } = seedCommand.parse(request.body);
-    return { users: channelById(deps.stage(), channelId).users.seed(users) };
+    return { users: channelById(deps.stage().channels, channelId).users.seed(users) };
   });
   app.post<{ Params: { userId: string } }>('/__sim/users/:userId/open', async ({ params, body }) => {
     const { channelId, ...options } = openCommand.parse(body);
@@ -46,7 +46,7 @@ export function addUserRoutes(app: FastifyInstance, deps: Deps): void {
 
 function setStates({ stage }: Deps, body: unknown, state: UserState): { changed: number } {
   const { channelId, userIds, fraction, seed } = usersCommand.parse(body);
-  const { users } = channelById(stage(), channelId);
+  const { users } = channelById(stage().channels, channelId);
   const named = (userIds ?? []).map((userId) => users.find(userId)).filter((user) => user !== undefined);
   const from = state === 'friend' ? 'blocked' : 'friend';
   const drawn = fraction === undefined ? [] : users.draw(from, { fraction, seed });
@@ -54,15 +54,9 @@ function setStates({ stage }: Deps, body: unknown, state: UserState): { changed:
   return { changed: named.length + drawn.length };
 }
 
-function channelById({ channels }: Stage, channelId: string): Channel {
-  const channel = channels.byId(channelId);
-  if (channel === undefined) throw new PermanentError('no such channel', { context: { channelId } });
-  return channel;
-}
-
 function chatOf({ stage }: Deps, channelId: string, userId: string) {
-  const { store, ...rest } = stage();
-  const channel = channelById({ store, ...rest }, channelId);
+  const { store, channels } = stage();
+  const channel = channelById(channels, channelId);
   return { channel, store, user: userIn(channel, userId) };
 }
 
@@ -77,8 +71,8 @@ async function actAs(
   userId: string,
   command: Deed,
 ): Promise<{ state: string; event: WebhookEvent | null; deliveries: WebhookRow[] }> {
-  const { webhooks, ...rest } = stage();
-  const channel = channelById({ webhooks, ...rest }, command.channelId);
+  const { webhooks, channels } = stage();
+  const channel = channelById(channels, command.channelId);
   const user = userIn(channel, userId);
   const at = clock.now();
   const others = command.emit.mixWith.map((id) => userIn(channel, id));

@@ -1,6 +1,5 @@
-import { PermanentError } from '@dueline/kernel';
-import type { Stage, World } from '../api/exchange.ts';
-import type { Channel } from '../channel/channels.ts';
+import type { World } from '../api/exchange.ts';
+import { channelById } from '../channel/channels.ts';
 import type { QuotaSetting } from '../config.ts';
 import type { ListenerFault, ListenerState } from './listener.ts';
 
@@ -20,7 +19,7 @@ export interface Scenario {
 }
 
 export function createScenario({ world, listener }: { world: World; listener: ListenerFault }): Scenario {
-  const channel = (channelId: string) => channelIn(world.stage(), channelId);
+  const channel = (channelId: string) => channelById(world.stage().channels, channelId);
   return {
     setQuota: (channelId, quota) => channel(channelId).quota.change(quota),
     consumeOutside: (channelId, count) => channel(channelId).quota.consume(count, world.clock.now()),
@@ -37,10 +36,4 @@ export function createScenario({ world, listener }: { world: World; listener: Li
       await listener.settled();
     },
   };
-}
-
-function channelIn({ channels }: Stage, channelId: string): Channel {
-  const channel = channels.byId(channelId);
-  if (channel === undefined) throw new PermanentError('no such channel', { context: { channelId } });
-  return channel;
 }

@@ -1,5 +1,5 @@
-import { isFields } from '../api/validation.ts';
 import { compact } from '../compact.ts';
+import { isFields } from '../fields.ts';
 
 /** The URLs of one send's messages, in the order they appear. */
 export interface Links {

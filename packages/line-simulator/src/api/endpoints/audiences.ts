@@ -1,7 +1,8 @@
 import type { Audience } from '../../channel/audiences.ts';
 import { isUserId } from '../../channel/user-ids.ts';
+import { isFields } from '../../fields.ts';
 import { type Answer, badBody, channelOf, type Endpoint, type Exchange, failure } from '../exchange.ts';
-import { isFields, type Problem } from '../validation.ts';
+import type { Problem } from '../validation.ts';
 import { noteUnknownUsers } from './users.ts';
 
 const shared = { limit: { count: 60, perMs: 60_000 }, isSend: false } as const;

@@ -1,9 +1,10 @@
 import type { Narrowcast } from '../../channel/narrowcasts.ts';
 import { recipientOf } from '../../channel/recipients.ts';
+import { type Fields, isFields } from '../../fields.ts';
 import { type AcceptEntry, writeAccept, writeLateReceipts } from '../../ledger/ledger-store.ts';
 import { extractLids } from '../../ledger/lids.ts';
 import { type Answer, badBody, channelOf, type Endpoint, type Exchange, failure, requestIdOf } from '../exchange.ts';
-import { type Fields, isFields, messageProblems } from '../validation.ts';
+import { messageProblems } from '../validation.ts';
 import { messagesOf } from './send.ts';
 
 const HOUR_MS = 3_600_000;

@@ -1,7 +1,7 @@
 import { sentMessages } from '../../ledger/ledger-store.ts';
 import { type Answer, badBody, channelOf, type Endpoint, type Exchange, failure } from '../exchange.ts';
 import { messageProblems, optionProblems } from '../validation.ts';
-import { acceptSend, messagesOf, reachOf } from './send.ts';
+import { acceptSend, planForOne } from './send.ts';
 
 /** The answer to one webhook event: free of charge, without a retry key, once. */
 export const REPLY_ENDPOINT: Endpoint = {
@@ -30,13 +30,6 @@ function validate(exchange: Exchange): Answer | undefined {
   if (problems.length > 0) return badBody(problems);
   const user = channelOf(exchange).replyTokens.userOf(replyToken, exchange.at);
   if (user === undefined) return failure(400, 'Invalid reply token');
-  const receives = reachOf(exchange);
-  exchange.send = {
-    messages: messagesOf(body),
-    targets: [user],
-    requested: 1,
-    deliverable: receives(user) ? 1 : 0,
-    receives,
-  };
+  planForOne(exchange, user);
   return undefined;
 }

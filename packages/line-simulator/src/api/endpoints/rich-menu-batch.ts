@@ -1,6 +1,7 @@
 import type { RichMenus } from '../../channel/rich-menus.ts';
+import { type Fields, isFields } from '../../fields.ts';
 import { type Answer, badBody, channelOf, type Endpoint, type Exchange, failure, requestIdOf } from '../exchange.ts';
-import { type Fields, isFields, type Problem } from '../validation.ts';
+import type { Problem } from '../validation.ts';
 
 const HOUR_MS = 3_600_000;
 const MAX_OPERATIONS = 1_000;

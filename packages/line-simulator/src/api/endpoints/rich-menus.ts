@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { type Fields, isFields } from '../../fields.ts';
 import { type Answer, badBody, channelOf, type Endpoint, type Exchange, failure } from '../exchange.ts';
-import { type Fields, isFields, type Problem } from '../validation.ts';
+import type { Problem } from '../validation.ts';
 
 const HOUR_MS = 3_600_000;
 const rare = { limit: { count: 100, perMs: HOUR_MS }, isSend: false } as const;

@@ -1,11 +1,11 @@
 import { COUNTED_SENDS } from '../../channel/sent-counts.ts';
 import { isUserId } from '../../channel/user-ids.ts';
+import type { Fields } from '../../fields.ts';
 import { sentMessages, writeAccept } from '../../ledger/ledger-store.ts';
 import { extractLids } from '../../ledger/lids.ts';
 import { linksOf } from '../../ledger/links.ts';
 import { type Answer, badBody, channelOf, type Endpoint, type Exchange, failure, violate } from '../exchange.ts';
 import {
-  type Fields,
   firstInvalidUserId,
   invalidProperty,
   messageProblems,
@@ -54,7 +54,7 @@ function acceptWithoutIds(exchange: Exchange): Answer {
 }
 
 /** A friend, or someone who wrote to the account within the last seven days. */
-export function reachOf(exchange: Exchange): (user: number) => boolean {
+function reachOf(exchange: Exchange): (user: number) => boolean {
   const { users, lastInbound } = channelOf(exchange);
   return (user) => {
     if (users.isFriend(user)) return true;
@@ -103,15 +103,20 @@ function validatePush(exchange: Exchange): Answer | undefined {
     violate(exchange, { code: 'V11', user: body.to });
     return failure(400, 'Failed to send messages');
   }
+  planForOne(exchange, target);
+  return undefined;
+}
+
+/** The plan of a push or a reply. */
+export function planForOne(exchange: Exchange, user: number): void {
   const receives = reachOf(exchange);
   exchange.send = {
-    messages: messagesOf(body),
-    targets: [target],
+    messages: messagesOf(exchange.body ?? {}),
+    targets: [user],
     requested: 1,
-    deliverable: receives(target) ? 1 : 0,
+    deliverable: receives(user) ? 1 : 0,
     receives,
   };
-  return undefined;
 }
 
 function validateMulticast(exchange: Exchange): Answer | undefined {
