@@ -1,11 +1,14 @@
 import { run, serviceEnvironment } from './support.ts';
 
-/** Runs `./dueline stress` on the services of this test run and returns its exit code and its line of JSON. */
-export async function runStress(seed: number, args: readonly string[]) {
-  const { code, stdout, stderr } = await run('./dueline', ['stress', '--seed', String(seed), '--json', ...args], {
+/** Runs a command of ./dueline that takes a seed on the services of this test run; returns its exit code and its line of JSON. */
+async function runSeed(command: 'stress' | 'chaos', seed: number, args: readonly string[]) {
+  const { code, stdout, stderr } = await run('./dueline', [command, '--seed', String(seed), '--json', ...args], {
     env: serviceEnvironment(),
   });
   const line = stdout.trimEnd().split('\n').at(-1) ?? '';
-  if (!line.startsWith('{')) throw new Error(`the stress ended with ${code} and without a result:\n${stderr}`);
+  if (!line.startsWith('{')) throw new Error(`the ${command} ended with ${code} and without a result:\n${stderr}`);
   return { code, result: JSON.parse(line) };
 }
+
+export const runStress = (seed: number, args: readonly string[]) => runSeed('stress', seed, args);
+export const runChaos = (seed: number, args: readonly string[]) => runSeed('chaos', seed, args);

@@ -23,7 +23,7 @@ export interface Fleet {
 }
 
 /** Puts so many processes beside each other in each role; resolves when all are ready. */
-export async function startFleet(stack: Stack, processes: number): Promise<Fleet> {
+export async function startFleet(stack: Stack, processesOf: (role: Role) => number): Promise<Fleet> {
   const ended: string[] = [];
   const slots: Slot[] = [];
   const dying = new WeakSet<App>();
@@ -36,7 +36,7 @@ export async function startFleet(stack: Stack, processes: number): Promise<Fleet
     });
   };
   for (const role of ROLES) {
-    for (let place = 0; place < processes; place += 1) {
+    for (let place = 0; place < processesOf(role); place += 1) {
       const own = place === 0 ? stack.apps.get(role) : undefined;
       const instance = own === undefined ? `stress-${role}-${place}` : `demo-${role}`;
       const app = own ?? (await stack.start(role, { INSTANCE_NAME: instance }));

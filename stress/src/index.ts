@@ -1,2 +1,3 @@
+export { exportHistory, type ToProductTime } from './chaos/export.ts';
 export { CLEAN, type History, isOver, judgeHistory, type Planned } from './history.ts';
 export { changeLines, copySources, type LineChange } from './sources.ts';

@@ -71,7 +71,7 @@ export async function run(options: RunOptions): Promise<Report> {
   });
   try {
     const accounts = await seedAccounts(stack, plan.actions);
-    const fleet = await startFleet(stack, options.processes);
+    const fleet = await startFleet(stack, () => options.processes);
     tell(`${options.processes} processes in each role; the apps log to ${stack.logFolder}`);
     const meddler = await startMeddling(stack, plan);
     const stage = { plan, db: database.db, accounts, fleet, people: createPeople(), meddler };

@@ -1,9 +1,5 @@
-import { spawn } from 'node:child_process';
-import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
-import { changeLines, copySources, type LineChange } from './sources.ts';
-
-const PARTS = ['apps', 'packages', 'infra', 'demo', 'stress'];
+import { runFromCopy } from './run-from-copy.ts';
+import type { LineChange } from './sources.ts';
 
 const accept = (file: string, line: string, changed: string): LineChange => ({ file, line, changed });
 const ACTIONS = 'packages/scheduled-actions/src';
@@ -41,23 +37,5 @@ const FENCE_CONDITIONS: readonly LineChange[] = [
 ];
 
 /** Runs the same command from a copy of the sources in which no fence is compared. @returns Its exit code. */
-export async function runWithoutFence(args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
-  const folder = await copySources(PARTS);
-  try {
-    await changeLines(folder, FENCE_CONDITIONS);
-    const child = spawn(process.execPath, [join(folder, 'stress/src/main.ts'), ...args], {
-      cwd: folder,
-      env,
-      stdio: 'inherit',
-    });
-    // Ctrl-C reaches both, and the child stops what it started; a signal to us alone goes on to it.
-    process.on('SIGINT', () => undefined);
-    process.on('SIGTERM', () => child.kill('SIGTERM'));
-    return await new Promise((resolve, reject) => {
-      child.once('error', reject);
-      child.once('close', (code) => resolve(code ?? 1));
-    });
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
-}
+export const runWithoutFence = (args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> =>
+  runFromCopy({ main: 'stress/src/main.ts', args, env, changes: FENCE_CONDITIONS });

@@ -76,6 +76,15 @@ test.for([
   expect((await readProductTime(own.db)).aheadSeconds).toBe(holds ? 0 : DAY);
 });
 
+test.for([
+  ['on its way to LINE', { status: 'sending', lease_until: new Date() }, true],
+  ['in doubt', { first_attempt_at: new Date() }, false],
+] as const)('a jump that leaves doubts behind is held up by a request that is %s: %s', async ([, state, holds]) => {
+  await insertDelivery(state);
+  const time = await jumpAhead(own.db, { seconds: DAY, moveOthers: async () => {}, leavesDoubts: true });
+  expect(time === undefined).toBe(holds);
+});
+
 test('a request that starts during a jump starts after it', async () => {
   const id = await insertDelivery({ next_attempt_at: '2098-01-01Z' });
   let started: Promise<unknown> | undefined;

@@ -13,7 +13,7 @@ export { DELIVERY_INVARIANTS } from './invariants.ts';
 export { reapDeliveries, reapEarlierBoots } from './reap.ts';
 export { renewDeliveries } from './renew.ts';
 export { type Resent, resendDeliveries } from './resend.ts';
-export { type LogicalSend, retryKey } from './retry-key.ts';
+export { type LogicalSend, retryKey, retryKeyName } from './retry-key.ts';
 export { type AttemptResult, type Settlement, settleDeliveries } from './settle.ts';
 export { type Start, type StartedDelivery, startDeliveries, type Verdict } from './start.ts';
 export { DELIVERY_STATUSES, type DeliveryStatus, RETRY_KEY_HOURS, TRANSITIONS } from './state.ts';

@@ -16,12 +16,11 @@ export interface LogicalSend {
 }
 
 /**
- * The `X-Line-Retry-Key` of a send: UUIDv8 (RFC 9562) of the SHA-256 of its name. LINE accepts a key once in 24 hours, so a
- * request that is repeated with it, by whomever, reaches people at most once.
+ * What the retry key of a send is derived from; no other send has the same.
  *
  * @throws Error when a field contains `/`, which would let two sends share a name.
  */
-export function retryKey(send: LogicalSend): string {
+export function retryKeyName(send: LogicalSend): string {
   const fields = [
     'lrk1',
     send.channelId,
@@ -33,7 +32,17 @@ export function retryKey(send: LogicalSend): string {
     send.splitPath,
   ];
   if (fields.some((field) => String(field).includes('/'))) throw new Error('a field of a retry key contains a slash');
-  const bytes = createHash('sha256').update(fields.join('/')).digest().subarray(0, 16);
+  return fields.join('/');
+}
+
+/**
+ * The `X-Line-Retry-Key` of a send: UUIDv8 (RFC 9562) of the SHA-256 of its name. LINE accepts a key once in 24 hours, so a
+ * request that is repeated with it, by whomever, reaches people at most once.
+ *
+ * @throws Error as {@link retryKeyName} does.
+ */
+export function retryKey(send: LogicalSend): string {
+  const bytes = createHash('sha256').update(retryKeyName(send)).digest().subarray(0, 16);
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x80;
   bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
   return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');

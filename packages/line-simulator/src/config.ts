@@ -22,6 +22,11 @@ const knobs = z.strictObject({
   duplicateTo: z.enum(['deliverEach', 'collapse']).default('deliverEach'),
   keyWindowFrom: z.enum(['accepted', 'firstSeen']).default('accepted'),
   keyWindowMs: z.int().min(1).default(86_400_000),
+  /**
+   * What a second request meets while one with its key is under way: it waits for the first (`serialize`), is answered 409
+   * without an accepted request (`conflict`), or is accepted as well, because neither sees the other (`race`).
+   */
+  sameKeyInFlight: z.enum(['serialize', 'conflict', 'race']).default('serialize'),
   /** How far the consumption that LINE tells is behind; it is documented as approximate. */
   consumptionLag: z.int().min(0).default(0),
   /** When a bulk link or unlink takes effect. */

@@ -19,5 +19,6 @@ export type {
   SummaryRow,
   ViolationRow,
 } from './ledger/ledger.ts';
+export { extractLids } from './ledger/lids.ts';
 export type { MetricsSnapshot } from './metrics.ts';
 export { createSimulator, type Simulator, type SimulatorOptions } from './simulator.ts';

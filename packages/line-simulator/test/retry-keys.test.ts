@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
+import type { FaultRule } from '../src/index.ts';
 import { BROADCAST, call, codes, key, MULTICAST, manualClock, PUSH, start, text, user } from './support.ts';
 
 const push = (n = 0) => ({ to: user(n), messages: [text(`hi [[lid:a:${n}:1]]`), text('and')] });
@@ -108,6 +109,27 @@ describe('a retry key', () => {
     expect(await answer).toMatch(/^HTTP\/1\.1 200 /);
     expect(await second).toMatchObject({ status: 409 });
     socket.destroy();
+  });
+
+  const OVERLAPS = [
+    ['waits, and is then answered as one that was accepted', 'serialize', { status: 409 }, 1],
+    ['is answered 409 that names no accepted request', 'conflict', { status: 409, acceptedRequestId: null }, 1],
+    ['is accepted as well', 'race', { status: 200 }, 2],
+  ] as const;
+
+  test.for(OVERLAPS)('in flight twice is V3, and the second %s, if the channel says %s', async (given) => {
+    const [, sameKeyInFlight, second, receipts] = given;
+    const simulator = await start({ knobs: { sameKeyInFlight } });
+    const late: FaultRule = { id: 'late', match: { nth: [1] }, effect: { type: 'lateAccept', ms: 300 } };
+    simulator.faults.set({ rules: [late] });
+    const first = call(simulator, PUSH, { body: push(), retryKey: key(1) });
+    await expect.poll(() => [...simulator.ledger.requests()].length).toBe(1);
+    expect(await call(simulator, PUSH, { body: push(), retryKey: key(1) })).toMatchObject(second);
+    expect(await first).toMatchObject({ status: 200 });
+    expect(simulator.ledger.summary()).toMatchObject([{ lid: 'a:0:1', receipts }]);
+    expect(codes(simulator)).toEqual(['V3']);
+    const after = await call(simulator, PUSH, { body: push(), retryKey: key(1) });
+    expect(after).toMatchObject({ status: 409, acceptedRequestId: expect.any(String) });
   });
 
   test('of a client that goes away with half its request sent is free for the next', async () => {

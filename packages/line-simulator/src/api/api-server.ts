@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { errorText } from '@dueline/kernel';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
-import { createKeyGate, isRetryKey } from '../channel/retry-keys.ts';
+import { createKeyGate, isRetryKey, isSerial } from '../channel/retry-keys.ts';
 import { compact } from '../compact.ts';
 import type { FaultEngine } from '../faults/engine.ts';
 import { createListenerFault, type ListenerFault } from '../faults/listener.ts';
@@ -32,6 +32,7 @@ interface Visit {
   readonly token: string | undefined;
   readonly retryKey: string | undefined;
   readonly turn: Promise<void> | undefined;
+  readonly peers: ReadonlySet<number>;
   /** The endpoint, once it is known; metrics go by it. */
   endpoint: string;
   leave(): void;
@@ -45,6 +46,7 @@ declare module 'fastify' {
 
 const SEND_PATHS: ReadonlySet<string> = new Set(ENDPOINTS.filter(({ isSend }) => isSend).map(({ path }) => path));
 const KEEP_ALIVE_MS = 72_000;
+const NOBODY: ReadonlySet<number> = new Set();
 
 interface Api {
   readonly world: World;
@@ -101,10 +103,12 @@ function handlerOf(api: FaultyApi, endpoint: Endpoint) {
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const visit = visitOf(request);
     visit.endpoint = endpoint.key;
-    if (visit.turn !== undefined) await visit.turn;
+    const { channels } = visit.stage;
+    if (visit.turn !== undefined && isSerial(channels.byToken(visit.token ?? '', api.world.clock.now())))
+      await visit.turn;
     const exchange: Exchange = {
       ...visit.stage,
-      endpoint,
+      ...{ endpoint, peers: visit.peers },
       request: visit.request,
       at: api.world.clock.now(),
       token: visit.token,
@@ -200,8 +204,8 @@ function createReception({ world, metrics }: Api) {
     const at = world.clock.now();
     const number = store.requests.arrive({ at, method: request.method, path, requestId, retryKey });
     const guarded = retryKey !== undefined && isRetryKey(retryKey) && SEND_PATHS.has(path);
-    const passage = guarded ? gate.enter(`${token}/${retryKey.toLowerCase()}`) : undefined;
-    if (passage?.overlaps === true) {
+    const passage = guarded ? gate.enter(`${token}/${retryKey.toLowerCase()}`, number) : undefined;
+    if (passage?.turn !== undefined) {
       store.violations.push({ code: 'V3', at, request: number, channelId: channelIdOf(stage, token, at) });
     }
     metrics.begin();
@@ -219,8 +223,8 @@ function createReception({ world, metrics }: Api) {
       store.requests.aborted.add(number);
       leave();
     });
-    const turn = passage?.turn;
-    request.visit = { stage, request: number, requestId, token, retryKey, turn, endpoint: 'unknown', leave };
+    const { turn, peers = NOBODY } = passage ?? {};
+    request.visit = { stage, request: number, requestId, token, retryKey, turn, peers, endpoint: 'unknown', leave };
   };
 }
 

@@ -50,6 +50,8 @@ export interface Exchange {
   readonly token: string | undefined;
   readonly contentType: string;
   readonly retryKey: string | undefined;
+  /** Other requests that were under way with the same key while this one was. */
+  readonly peers: ReadonlySet<number>;
   readonly params: Readonly<Record<string, string | undefined>>;
   readonly query: Readonly<Record<string, unknown>>;
   readonly rawBody: RawBody;

@@ -15,6 +15,9 @@ const CONTENT_TYPE = {
   form: /^application\/x-www-form-urlencoded\s*(;|$)/i,
 };
 
+/** Names no accepted request, for there is none yet; the text is assumed. */
+const KEY_IN_FLIGHT = failure(409, 'A request with this retry key is being processed');
+
 /** Sends that name nobody. */
 const WITHOUT_NAMES: ReadonlySet<string> = new Set(['broadcast', 'narrowcast']);
 
@@ -81,9 +84,13 @@ const STEPS: Record<StepName, Step> = {
   },
 
   keyAccepted(exchange) {
-    const { store, keyUse } = exchange;
-    if (keyUse === undefined || keyUse.accept === 0) return undefined;
+    const { store, keyUse, peers, request } = exchange;
+    const { sameKeyInFlight } = channelOf(exchange).settings.knobs;
+    if (keyUse === undefined) return undefined;
+    const isSecond = [...peers].some((peer) => peer < request);
+    if (keyUse.accept === 0) return isSecond && sameKeyInFlight === 'conflict' ? KEY_IN_FLIGHT : undefined;
     const first = store.accepts.request.get(keyUse.accept - 1) - 1;
+    if (sameKeyInFlight === 'race' && peers.has(first + 1)) return undefined;
     const ids = store.requests.path[first] === '/v2/bot/message/push' && {
       sentMessages: sentMessages(store, keyUse.accept),
     };

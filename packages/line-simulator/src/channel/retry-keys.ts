@@ -40,27 +40,49 @@ export function isKeyWindowOver(
   return at >= from + keyWindowMs;
 }
 
-/** Requests in flight by their retry key: a second one waits until the first is answered. */
+/** Whether a request waits for those that are under way with its key; so it does where the channel is not known. */
+export const isSerial = (channel: Channel | undefined): boolean =>
+  channel === undefined || channel.settings.knobs.sameKeyInFlight === 'serialize';
+
+/** A request among those that are in flight with its retry key. */
+interface Passage {
+  /** Numbers of the requests that were in flight with the same key at any moment of this one; grows until it leaves. */
+  readonly peers: ReadonlySet<number>;
+  /** Ends when all that were under way at its arrival are done; undefined when there were none. */
+  readonly turn: Promise<void> | undefined;
+  leave(): void;
+}
+
+/** Requests in flight by their retry key. */
 export interface KeyGate {
-  /** Enters; `overlaps` says that another request with this key is under way, and `turn` ends when they all are done. */
-  enter(key: string): { readonly overlaps: boolean; readonly turn: Promise<void> | undefined; leave(): void };
+  enter(key: string, request: number): Passage;
+}
+
+interface InFlight {
+  readonly request: number;
+  readonly peers: Set<number>;
+  readonly done: Promise<void>;
 }
 
 export function createKeyGate(): KeyGate {
-  const last = new Map<string, Promise<void>>();
+  const inFlight = new Map<string, Set<InFlight>>();
   return {
-    enter(key) {
-      const before = last.get(key);
-      const { promise, resolve } = Promise.withResolvers<void>();
-      // The next one waits for all before it, not only for the one just ahead, which may give up early.
-      const done = before === undefined ? promise : Promise.all([before, promise]).then(() => undefined);
-      last.set(key, done);
+    enter(key, request) {
+      const others = inFlight.get(key) ?? new Set();
+      const { promise: done, resolve } = Promise.withResolvers<void>();
+      const own: InFlight = { request, done, peers: new Set([...others].map((other) => other.request)) };
+      // It waits for all before it, not only for the one just ahead, which may give up early.
+      const turn =
+        others.size === 0 ? undefined : Promise.all([...others].map((other) => other.done)).then(() => undefined);
+      for (const other of others) other.peers.add(request);
+      inFlight.set(key, others.add(own));
       return {
-        overlaps: before !== undefined,
-        turn: before,
+        peers: own.peers,
+        turn,
         leave() {
           resolve();
-          if (last.get(key) === done) last.delete(key);
+          others.delete(own);
+          if (others.size === 0 && inFlight.get(key) === others) inFlight.delete(key);
         },
       };
     },

@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import { runChaos } from './stress-support.ts';
+
+/** Small enough for every change; `.ci/nightly` runs seeds 1 to 20 for a minute each. */
+const SMALL = ['--minutes', '0.3'];
+/** Several times what two idle cores take. */
+const PATIENCE = { timeout: 240_000 };
+
+test(
+  'seed 1 of the chaos: LINE fails in many ways while processes die, and everybody is accounted for [T34]',
+  PATIENCE,
+  async () => {
+    const { code, result } = await runChaos(1, SMALL);
+
+    expect(result).toMatchObject({ ok: true, lost: 0, doubled: 0, unexplained: 0, open: 0, ended: 0, invariants: {} });
+    expect(result.planned).toBeGreaterThan(500);
+    expect(result.states.accepted).toBeGreaterThan(0);
+    expect(result.kills + result.stops).toBeGreaterThan(0);
+    expect(Object.keys(result.faults).length).toBeGreaterThan(5);
+    expect(code).toBe(0);
+  },
+);
+
+test.for([
+  ['LINE forgets retry keys', 'amnesia'],
+  ['every attempt has a retry key of its own', 'random-keys'],
+])('when %s, the same chaos shows people who received twice [T35]', PATIENCE, async ([, plant = '']) => {
+  const { code, result } = await runChaos(1, [...SMALL, '--plant', plant]);
+
+  expect(result.invariants.H1).toBe(result.doubled);
+  expect(result.doubled).toBeGreaterThan(0);
+  expect(code).toBe(1);
+});
