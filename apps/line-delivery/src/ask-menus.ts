@@ -169,8 +169,7 @@ function notDone(answer: NotDone): AttemptResult {
     case 'not_reached':
       return { outcome: 'not_reached', detail };
     case 'ambiguous':
-      // 200 and 202 say that the switch was taken and is to be looked at; these answers told no such thing.
-      return { outcome: 'ambiguous', detail };
+      return { outcome: 'ambiguous', httpStatus: answer.status, detail };
   }
 }
 
