@@ -80,7 +80,7 @@ export const marked = (text: string, lid: string) => ({ type: 'text' as const, t
 const DELAY_SECONDS = 2;
 
 /** Each account has these rules. */
-export const RULES: readonly RuleDraft[] = [
+export const RULES: readonly RuleDraft<'send_message'>[] = [
   {
     name: 'Gold at last: the voucher, at once',
     sourceType: 'attribute_changed',

@@ -112,7 +112,7 @@ test('what waits is listed with local time and UTC, page by page, and shown whol
   await own.db.$client.query(`update scheduled_action set execute_at = '2030-01-01T00:00:00Z', fence = 1`);
   const { out } = await run('list', '--limit', '1');
   expect(out).toMatch(
-    /^account \d+ account, times of Asia\/Tokyo \(and UTC\)\n\nid +status +due +lane +rule +person +text\n/,
+    /^account \d+ account, times of Asia\/Tokyo \(and UTC\)\n\nid +status +due +lane +rule +person +content\n/,
   );
   expect(out).toContain(
     `${first}   pending  2030-01-01 09:00:00  (01-01 00:00:00Z)  normal  ${ruleId} 会員 welcome  U0000…0001  hello`,
@@ -138,7 +138,7 @@ test('one action is changed, and its trail says by whom and why', async () => {
   });
   expect(await json('cancel', id, '--by', 'ken')).toEqual({ id, result: 'changed', fence: '2' });
   const { out } = await run('show', id);
-  expect(out).toMatch(/edit by mika: rain\n {4}due .* → 2030-01-01 09:00:00 .*\n {4}text +hello → new\n/);
+  expect(out).toMatch(/edit by mika: rain\n {4}due .* → 2030-01-01 09:00:00 .*\n {4}content +hello → new\n/);
   expect(out).toMatch(/cancel by ken\n {4}status +pending → cancelled$/);
 });
 

@@ -1,10 +1,9 @@
-import { loadChannelIds } from '@dueline/accounts';
-import type { Tenant } from '@dueline/contracts';
 import { lockUsers, type Tx } from '@dueline/db';
-import { type CreatedDelivery, createDeliveries, type DeliveryToCreate } from '@dueline/deliveries';
+import type { CreatedDelivery } from '@dueline/deliveries';
 import { type ActionToSchedule, type Scheduled, scheduleMany } from '@dueline/scheduled-actions';
 import { type LogEntry, planAction } from '@dueline/trigger-rules';
 import { type Candidate, entryOf, ruleFields } from './evaluate-event.ts';
+import { type ActionToPerform, performActions } from './perform.ts';
 import { traceDecision } from './trace.ts';
 
 export interface CarriedOut {
@@ -17,19 +16,16 @@ const logicalId = ({ event, rule }: Candidate): string => `${event.eventId}:${ru
 const dedupKey = (candidate: Candidate): string => `ev:${logicalId(candidate)}`;
 
 /** Makes of each firing a delivery that is due now, or a row that waits; and its history. */
-export async function carryOut(tx: Tx, tenant: Tenant, firings: readonly Candidate[]): Promise<CarriedOut> {
+export async function carryOut(tx: Tx, firings: readonly Candidate[]): Promise<CarriedOut> {
   if (firings.length === 0) return { deliveries: [], entries: [] };
-  const channelId = (await loadChannelIds(tx, [tenant.lineOaId])).get(tenant.lineOaId);
-  if (channelId === undefined) throw new Error('the account of an event does not exist');
-
-  const now: DeliveryToCreate[] = [];
+  const now: ActionToPerform[] = [];
   const later: ActionToSchedule[] = [];
   for (const firing of firings) {
     const traceparent = await traceDecision('decide rule', firing.event.traceparent);
     const plan = planAction(firing.rule);
     const base = { ...baseOf(firing), traceparent, request: plan.request };
     if (plan.kind === 'now') {
-      now.push({ ...base, channelId, kind: 'event', logicalId: logicalId(firing), epoch: 1, scheduledActionId: null });
+      now.push({ ...base, kind: 'event', logicalId: logicalId(firing), epoch: 1, scheduledActionId: null });
     } else {
       const { delay, sourceConfig } = plan;
       const keys = { dedupKey: dedupKey(firing), openKey: null };
@@ -46,7 +42,7 @@ export async function carryOut(tx: Tx, tenant: Tenant, firings: readonly Candida
 
   const results = await scheduleAll(tx, later);
   const scheduled = new Map(later.map((action, n) => [action.dedupKey, results[n]]));
-  const deliveries = await createDeliveries(tx, now);
+  const deliveries = await performActions(tx, now);
   const deliveryIds = new Map(deliveries.map((delivery) => [delivery.logicalId, delivery.id]));
   return { deliveries, entries: firings.map((firing) => entryFor(firing, { scheduled, deliveryIds })) };
 }

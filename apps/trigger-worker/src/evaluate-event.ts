@@ -1,3 +1,4 @@
+import type { RuleAction } from '@dueline/contracts';
 import type { EventOf, OutboxEvent } from '@dueline/db/changes';
 import type { LineUser } from '@dueline/recipients';
 import { type LogEntry, matchAttributeChange, type ReadRule, type TriggerRule } from '@dueline/trigger-rules';
@@ -66,7 +67,7 @@ export function entryOf(event: OutboxEvent) {
 /** The fields of a history row that come from the rule. */
 export function ruleFields(rule: TriggerRule) {
   const { actionType, actionConfig } = rule;
-  return { triggerRuleId: rule.id, ruleVersion: rule.version, action: { actionType, actionConfig } };
+  return { triggerRuleId: rule.id, ruleVersion: rule.version, action: { actionType, actionConfig } as RuleAction };
 }
 
 function invalidRule({ row, problem }: Extract<ReadRule, { kind: 'invalid' }>) {

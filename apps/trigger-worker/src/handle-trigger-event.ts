@@ -116,7 +116,7 @@ async function decideTaken(
   const met = message.awaited ? await meetAll(tx, events) : [];
   const { candidates, rejected } = await evaluateEvents(tx, message.tenant, events);
   const { firings, limited } = await applyLimits(tx, candidates);
-  const carried = await carryOut(tx, message.tenant, firings);
+  const carried = await carryOut(tx, firings);
   const entries: LogEntry[] = [...met, ...rejected, ...limited, ...carried.entries];
   await recordDecisions(tx, entries);
   await openAttention(tx, entries.flatMap(failedItem));

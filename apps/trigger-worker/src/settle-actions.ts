@@ -1,8 +1,7 @@
-import { loadChannelIds } from '@dueline/accounts';
 import { type AttentionToOpen, openAttention } from '@dueline/attention';
 import type { ActionRequest, TenantTicket } from '@dueline/contracts';
 import type { Tx } from '@dueline/db';
-import { type CreatedDelivery, createDeliveries } from '@dueline/deliveries';
+import type { CreatedDelivery } from '@dueline/deliveries';
 import { getLineUsers, type LineUser, lineUserKey } from '@dueline/recipients';
 import {
   type ActionOutcome,
@@ -29,6 +28,7 @@ import {
 import { reasonOfBranch } from './branch.ts';
 import { givenUp, hinderedAtFirst, hinderedAtLast } from './hindrances.ts';
 import type { Take } from './in-hand.ts';
+import { performActions } from './perform.ts';
 import { traceDecision } from './trace.ts';
 
 export interface Settled {
@@ -102,7 +102,7 @@ async function settleHeld(
     verdicts.map(({ outcome }) => outcome),
   );
   const mine = verdicts.filter(({ action }) => moved.has(action.id));
-  const deliveries = await createDeliveriesOf(
+  const deliveries = await performDue(
     tx,
     mine.flatMap(({ action, request, outcome }) =>
       outcome.to === 'done' && request !== undefined ? { ...action, request } : [],
@@ -178,30 +178,18 @@ function decide(action: BranchedAction, user: LineUser | undefined, rules: Reado
   return { action, request, outcome: { id, fence, branch, to: 'done' }, reasonCode, detail: { branch } };
 }
 
-async function createDeliveriesOf(tx: Tx, actions: readonly HeldAction[]): Promise<CreatedDelivery[]> {
-  if (actions.length === 0) return [];
-  const channelIds = await loadChannelIds(
-    tx,
-    actions.map(({ lineOaId }) => lineOaId),
+async function performDue(tx: Tx, actions: readonly HeldAction[]): Promise<CreatedDelivery[]> {
+  const traced = await Promise.all(
+    actions.map(async (action) => ({
+      ...action,
+      kind: 'action' as const,
+      logicalId: action.id,
+      epoch: action.gen + 1,
+      scheduledActionId: action.id,
+      traceparent: await traceDecision('decide scheduled action', action.traceparent),
+    })),
   );
-  return createDeliveries(
-    tx,
-    await Promise.all(
-      actions.map(async (action) => {
-        const channelId = channelIds.get(action.lineOaId);
-        if (channelId === undefined) throw new Error('the account of an action does not exist');
-        return {
-          ...action,
-          channelId,
-          kind: 'action' as const,
-          logicalId: action.id,
-          epoch: action.gen + 1,
-          scheduledActionId: action.id,
-          traceparent: await traceDecision('decide scheduled action', action.traceparent),
-        };
-      }),
-    ),
-  );
+  return performActions(tx, traced);
 }
 
 const DECISION = {

@@ -24,7 +24,11 @@ export async function createTenant(db: Db, users = 10): Promise<Tenant> {
 }
 
 /** A rule that answers any change of `city` at once; what is given replaces its parts. */
-export const createCityRule = (db: Db, tenant: Tenant, parts: Partial<RuleDraft> = {}): Promise<string> =>
+export const createCityRule = (
+  db: Db,
+  tenant: Tenant,
+  parts: Partial<RuleDraft<'send_message'>> = {},
+): Promise<string> =>
   createRule(db, tenant, {
     name: 'city',
     sourceType: 'attribute_changed',
@@ -35,7 +39,7 @@ export const createCityRule = (db: Db, tenant: Tenant, parts: Partial<RuleDraft>
     ...parts,
   });
 
-export const later = (seconds: number, reEvaluateConditions = false): RuleDraft['actionConfig'] => ({
+export const later = (seconds: number, reEvaluateConditions = false): RuleDraft<'send_message'>['actionConfig'] => ({
   messages: [{ type: 'text', text: 'hello, later' }],
   delay: { seconds, reEvaluateConditions },
 });

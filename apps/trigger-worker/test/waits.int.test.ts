@@ -1,4 +1,4 @@
-import type { SendMessageConfig, Tenant } from '@dueline/contracts';
+import type { ActionConfig, Tenant } from '@dueline/contracts';
 import type { Db } from '@dueline/db';
 import { columnOf, insertRow, moveProductTime, testDb } from '@dueline/db/testing';
 import type { RuleDraft } from '@dueline/trigger-rules';
@@ -17,7 +17,7 @@ import {
 } from './support.ts';
 
 const context = { signal: new AbortController().signal };
-const text = (words: string): SendMessageConfig['messages'] => [{ type: 'text', text: words }];
+const text = (words: string): ActionConfig<'send_message'>['messages'] => [{ type: 'text', text: words }];
 const REWARD = text('your reward');
 const REMINDER = text('still there?');
 

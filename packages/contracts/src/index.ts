@@ -1,9 +1,12 @@
 export {
+  ACTION_CONFIGS,
   ACTION_TYPES,
+  type ActionConfig,
   type ActionRequest,
   type ActionType,
-  type SendMessageConfig,
-  sendMessageConfig,
+  RULE_ACTION_CONFIGS,
+  type RuleAction,
+  type RuleActionDraft,
 } from './actions.ts';
 export {
   CAMPAIGN_STATUS,

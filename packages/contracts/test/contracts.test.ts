@@ -10,7 +10,7 @@ import {
   lineUserId,
   MAX_CONDITION_DEPTH,
   QUEUES,
-  sendMessageConfig,
+  RULE_ACTION_CONFIGS,
   tickets,
 } from '@dueline/contracts';
 import { expect, test } from 'vitest';
@@ -87,11 +87,11 @@ test.for([
 
 test('a delay is given its default, and unknown fields of a config are refused', () => {
   const messages = [{ type: 'text', text: 'x' }];
-  expect(sendMessageConfig.parse({ messages, delay: { seconds: 0 } })).toEqual({
+  expect(RULE_ACTION_CONFIGS.send_message.parse({ messages, delay: { seconds: 0 } })).toEqual({
     messages,
     delay: { mode: 'normal', seconds: 0, reEvaluateConditions: false },
   });
-  expect(accepts(sendMessageConfig, { messages, retry: 1 })).toBe(false);
+  expect(accepts(RULE_ACTION_CONFIGS.send_message, { messages, retry: 1 })).toBe(false);
 });
 
 test('an envelope of a later writer is read: unknown fields are ignored, missing ones refused', () => {
@@ -152,4 +152,28 @@ test.for<[EventTopic, payload: unknown, read: unknown]>([
 test('every topic of the outbox has a queue of its own, named after it', () => {
   const names = QUEUES.map(({ name }) => name);
   expect(names.filter((name) => EVENT_TOPICS.some((topic) => topic === name))).toEqual([...EVENT_TOPICS]);
+});
+
+const message = { type: 'text', text: 'x' };
+test.for([
+  ['send_message', { messages: [message] }, true],
+  ['send_message', { messages: [] }, false],
+  ['send_message', { audienceId: '1' }, false],
+  ['switch_rich_menu', { richMenuId: '9007199254740993' }, true],
+  ['switch_rich_menu', { richMenuId: 1 }, false],
+  ['unlink_rich_menu', {}, true],
+  ['unlink_rich_menu', { richMenuId: '1' }, false],
+  ['add_to_audience', { audienceId: '1' }, true],
+  ['add_to_audience', {}, false],
+  ['remove_from_audience', { audienceId: '0' }, false],
+  ['set_attribute', { key: '階級', value: '金 🏅' }, true],
+  ['set_attribute', { key: 'points', value: 1.5 }, true],
+  ['set_attribute', { key: 'vip', value: null }, true],
+  ['set_attribute', { key: 'vip' }, false],
+  ['set_attribute', { key: '', value: true }, false],
+  ['set_attribute', { key: 'vip', value: 'a\u0000b' }, false],
+  ['set_attribute', { key: 'vip', value: [] }, false],
+] as const)('a rule that does %s with %j: %s', ([type, config, is]) => {
+  expect(accepts(RULE_ACTION_CONFIGS[type], config)).toBe(is);
+  expect(accepts(RULE_ACTION_CONFIGS[type], { ...config, delay: { seconds: 5 } })).toBe(is);
 });

@@ -7,7 +7,8 @@ create table trigger_rule (
   version integer not null default 1,
   source_type text not null constraint trigger_rule_source_type_known check (source_type in ('attribute_changed')),
   source_config jsonb not null,
-  action_type text not null constraint trigger_rule_action_type_known check (action_type in ('send_message')),
+  action_type text not null constraint trigger_rule_action_type_known check (action_type in
+    ('send_message', 'switch_rich_menu', 'unlink_rich_menu', 'add_to_audience', 'remove_from_audience', 'set_attribute')),
   action_config jsonb not null,
   enabled boolean not null default true,
   frequency text not null default 'once_per_hour' constraint trigger_rule_frequency_known

@@ -9,7 +9,7 @@ export interface DeliveryToCreate extends Tenant {
   readonly logicalId: string;
   readonly epoch: number;
   readonly userId: string;
-  readonly request: ActionRequest;
+  readonly request: ActionRequest<'send_message'>;
   readonly triggerRuleId: string | null;
   readonly scheduledActionId: string | null;
   readonly eventId: string | null;

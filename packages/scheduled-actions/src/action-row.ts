@@ -1,4 +1,4 @@
-import type { ActionRequest, ActionType, SendMessageConfig, Tenant } from '@dueline/contracts';
+import type { ActionConfig, ActionRequest, ActionType, Tenant } from '@dueline/contracts';
 import { sql } from '@dueline/db';
 
 /** What an action is, whatever became of it: whose it is, where it came from, and what it does. */
@@ -23,7 +23,7 @@ export type ActionRow = {
   event_id: string | null;
   root_id: string | null;
   action_type: ActionType;
-  action_config: SendMessageConfig;
+  action_config: ActionConfig;
 };
 
 /** Of `scheduled_action as action`. */
@@ -40,5 +40,5 @@ export const parseAction = (row: ActionRow): StoredAction => ({
   ruleVersion: row.rule_version,
   eventId: row.event_id,
   rootId: row.root_id,
-  request: { actionType: row.action_type, actionConfig: row.action_config },
+  request: { actionType: row.action_type, actionConfig: row.action_config } as ActionRequest,
 });

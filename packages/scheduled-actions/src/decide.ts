@@ -60,6 +60,6 @@ export function requestOnBranch(action: BranchedAction): ActionRequest | undefin
 export function handleExpired({ request, delaySpec }: HeldAction): ActionRequest | undefined {
   const policy = delaySpec?.mode === 'waitForTracking' ? delaySpec.onExpired : undefined;
   if (policy?.do === 'run') return request;
-  if (policy?.do === 'instead') return { ...request, actionConfig: { messages: policy.messages } };
+  if (policy?.do === 'instead') return { actionType: 'send_message', actionConfig: { messages: policy.messages } };
   return undefined;
 }

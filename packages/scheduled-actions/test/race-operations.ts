@@ -105,7 +105,7 @@ function outcomeOf(action: BranchedAction, isDeleted: boolean): { outcome: Actio
     ...{ rule: isDeleted ? 'deleted' : 'live', isFollowing: true, conditionsHold: true },
     branchRuns: request !== undefined,
   });
-  const text = request?.actionConfig.messages[0]?.text;
+  const text = request?.actionType === 'send_message' ? request.actionConfig.messages[0]?.text : undefined;
   if (reason === undefined)
     return { outcome: { id, fence, to: 'done', branch }, decision: { to: 'done', branch, text } };
   return { outcome: { id, fence, to: 'cancelled', reason, branch }, decision: { to: 'cancelled', branch, text } };

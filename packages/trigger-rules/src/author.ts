@@ -1,11 +1,13 @@
 import {
   ACTION_TYPES,
+  type ActionType,
   attributeChangedConfig,
   FREQUENCIES,
   isStorable,
   NOT_STORABLE,
+  RULE_ACTION_CONFIGS,
+  type RuleActionDraft,
   SOURCE_TYPES,
-  sendMessageConfig,
   type Tenant,
 } from '@dueline/contracts';
 import { type Db, inTenant, sql } from '@dueline/db';
@@ -18,7 +20,7 @@ const ruleDraft = z.strictObject({
   sourceType: z.enum(SOURCE_TYPES),
   sourceConfig: attributeChangedConfig,
   actionType: z.enum(ACTION_TYPES),
-  actionConfig: sendMessageConfig,
+  actionConfig: z.unknown(),
   enabled: z.boolean().default(true),
   whenDisabled: z.enum(['cancel', 'hold']).default('cancel'),
   frequency: z.enum(FREQUENCIES).default('once_per_hour'), // the seeds' default
@@ -26,7 +28,8 @@ const ruleDraft = z.strictObject({
 });
 
 /** A rule as a person writes it. */
-export type RuleDraft = z.input<typeof ruleDraft>;
+export type RuleDraft<Type extends ActionType = ActionType> = Omit<z.input<typeof ruleDraft>, keyof RuleActionDraft> &
+  RuleActionDraft<Type>;
 
 /**
  * Creates a rule, live at once, and returns its id.
@@ -36,7 +39,10 @@ export type RuleDraft = z.input<typeof ruleDraft>;
 export async function createRule(db: Db, tenant: Tenant, draft: RuleDraft): Promise<string> {
   const parsed = ruleDraft.safeParse(draft);
   if (!parsed.success) throw new PermanentError(`rule is invalid at ${describeIssue('rule', parsed.error)}`);
-  const rule = parsed.data;
+  const action = RULE_ACTION_CONFIGS[parsed.data.actionType].safeParse(parsed.data.actionConfig);
+  if (!action.success)
+    throw new PermanentError(`rule is invalid at ${describeIssue('rule/actionConfig', action.error)}`);
+  const rule = { ...parsed.data, actionConfig: action.data };
   return inTenant(db, tenant, async (tx) => {
     const { rows } = await tx.execute<{ id: string }>(sql`
       insert into trigger_rule (organization_id, line_oa_id, name, source_type, source_config, action_type, action_config, enabled,

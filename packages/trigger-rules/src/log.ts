@@ -1,4 +1,4 @@
-import type { ActionRequest, Tenant } from '@dueline/contracts';
+import type { ActionRequest, RuleAction, Tenant } from '@dueline/contracts';
 import { rowsGiven, rowsOf, sharedGiven, sql, statement, type Tx } from '@dueline/db';
 import { storableText } from '@dueline/kernel';
 
@@ -58,7 +58,7 @@ export interface LogEntry extends Tenant {
   /** What made us look: the source's name, or `scheduled_action` for a row that came due. */
   readonly triggerOn: string;
   /** The action as it was; null when the rule could not be read. */
-  readonly action: ActionRequest | null;
+  readonly action: ActionRequest | RuleAction | null;
   readonly decision: Decision;
   readonly reasonCode: ReasonCode;
   readonly errorMessage?: string;

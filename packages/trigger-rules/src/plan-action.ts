@@ -15,7 +15,7 @@ export type ActionPlan =
 /** The action of a rule: at once, or later when `actionConfig.delay` says so. Pure. */
 export function planAction({ actionType, actionConfig, sourceConfig }: TriggerRule): ActionPlan {
   const { delay, ...immediate } = actionConfig;
-  const request: ActionRequest = { actionType, actionConfig: immediate };
+  const request = { actionType, actionConfig: immediate } as ActionRequest; // of the same type, less its delay
   if (delay === undefined) return { kind: 'now', request };
   return {
     kind: 'later',

@@ -1,8 +1,15 @@
-import type { ActionRequest, AttributeChangedConfig, Frequency, SourceType, Tenant } from '@dueline/contracts';
-import { attributeChangedConfig, sendMessageConfig } from '@dueline/contracts';
+import {
+  type ActionType,
+  type AttributeChangedConfig,
+  attributeChangedConfig,
+  type Frequency,
+  RULE_ACTION_CONFIGS,
+  type RuleAction,
+  type SourceType,
+  type Tenant,
+} from '@dueline/contracts';
 
-/** A rule as it was when it was read; configs have been checked against their schemas. */
-export interface TriggerRule extends Tenant, ActionRequest {
+interface RuleFields extends Tenant {
   readonly id: string;
   readonly version: number;
   readonly sourceType: SourceType;
@@ -11,6 +18,9 @@ export interface TriggerRule extends Tenant, ActionRequest {
   readonly cooldownSeconds: number;
 }
 
+/** A rule as it was when it was read; configs have been checked against their schemas. */
+export type TriggerRule<Type extends ActionType = ActionType> = RuleFields & RuleAction<Type>;
+
 export type RuleRow = {
   id: string;
   organization_id: string;
@@ -18,7 +28,7 @@ export type RuleRow = {
   version: number;
   source_type: SourceType;
   source_config: unknown;
-  action_type: ActionRequest['actionType'];
+  action_type: ActionType;
   action_config: unknown;
   frequency: Frequency;
   cooldown_seconds: number;
@@ -29,7 +39,7 @@ export type ReadRule = { kind: 'rule'; rule: TriggerRule } | { kind: 'invalid'; 
 
 export function parseRule(row: RuleRow): ReadRule {
   const source = attributeChangedConfig.safeParse(row.source_config);
-  const action = sendMessageConfig.safeParse(row.action_config);
+  const action = parseRuleAction(row);
   if (!source.success) return { kind: 'invalid', row, problem: describeIssue('sourceConfig', source.error) };
   if (!action.success) return { kind: 'invalid', row, problem: describeIssue('actionConfig', action.error) };
   return {
@@ -41,12 +51,18 @@ export function parseRule(row: RuleRow): ReadRule {
       version: row.version,
       sourceType: row.source_type,
       sourceConfig: source.data,
-      actionType: row.action_type,
-      actionConfig: action.data,
+      ...action.data,
       frequency: row.frequency,
       cooldownSeconds: row.cooldown_seconds,
     },
   };
+}
+
+function parseRuleAction({ action_type, action_config }: RuleRow) {
+  const parsed = RULE_ACTION_CONFIGS[action_type].safeParse(action_config);
+  if (!parsed.success) return parsed;
+  // the schema is that of the type, which the compiler cannot follow through the table
+  return { success: true as const, data: { actionType: action_type, actionConfig: parsed.data } as RuleAction };
 }
 
 type SchemaError = { issues: readonly { path: readonly PropertyKey[]; message: string }[] };

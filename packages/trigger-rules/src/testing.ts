@@ -1,7 +1,7 @@
 import type { RuleDraft } from './author.ts';
 
 /** A rule that sends one text whenever `plan` changes, without a limit. */
-export function ruleDraft(changes: Partial<RuleDraft> = {}): RuleDraft {
+export function ruleDraft(changes: Partial<RuleDraft<'send_message'>> = {}): RuleDraft<'send_message'> {
   return {
     name: 'welcome gold',
     sourceType: 'attribute_changed',

@@ -129,7 +129,7 @@ test('a rule is read as it was written, with the defaults of the seeds, in id or
   const second = await createRule(
     shared.db,
     tenant,
-    ruleDraft({ ...(action({ delay: { seconds: 315_360_000 } }) as Partial<RuleDraft>) }),
+    ruleDraft({ ...(action({ delay: { seconds: 315_360_000 } }) as Partial<RuleDraft<'send_message'>>) }),
   );
   await createRule(shared.db, tenant, ruleDraft({ enabled: false }));
   const [one, two, ...more] = await live();
@@ -167,7 +167,7 @@ const DEFAULTS: [name: string, written: object, read: object][] = [
 ];
 
 test.for(DEFAULTS)('what %s leaves out is filled in', async ([, written, read]) => {
-  await createRule(shared.db, tenant, ruleDraft(delay(written) as Partial<RuleDraft>));
+  await createRule(shared.db, tenant, ruleDraft(delay(written) as Partial<RuleDraft<'send_message'>>));
   const [rule] = await live();
   expect(rule).toMatchObject({ rule: { actionConfig: { delay: { ...read, reEvaluateConditions: false } } } });
 });

@@ -54,7 +54,7 @@ test.for(STILL)('when it comes due and %s: $3', ([, side, attributes, holds]) =>
 });
 
 const messages = [{ type: 'text' as const, text: 'hello' }];
-const rule = (actionConfig: TriggerRule['actionConfig']): TriggerRule => ({
+const rule = (actionConfig: TriggerRule<'send_message'>['actionConfig']): TriggerRule => ({
   ...{ id: '1', organizationId: '1', lineOaId: '1', version: 1, sourceType: 'attribute_changed' },
   ...{
     sourceConfig: { attribute: 'plan' },

@@ -14,8 +14,15 @@ import { oneLine, tableOf, timeIn } from './table.ts';
 
 const LANES = ['at once', 'normal', 'bulk'];
 const shortUser = (userId: string): string => `${userId.slice(0, 5)}…${userId.slice(-4)}`;
-const textOf = ({ messages }: ActionView['actionConfig'], width: number): string =>
-  oneLine(messages.map(({ text }) => text).join(' ⏎ '), width);
+/** What an action is about: the text of its messages, or the names and values of its parameters. */
+const partsOf = (config: ActionView['actionConfig']): string[] =>
+  'messages' in config
+    ? config.messages.map(({ text }) => text)
+    : Object.entries(config).map(([name, value]) => `${name} ${JSON.stringify(value)}`);
+const textOf = (config: ActionView['actionConfig'], width: number): string =>
+  oneLine(partsOf(config).join(' ⏎ '), width);
+const contentOf = ({ actionType, actionConfig }: ActionView): string =>
+  'messages' in actionConfig ? textOf(actionConfig, 40) : oneLine(`${actionType} ${textOf(actionConfig, 40)}`, 40);
 const ruleOf = ({ triggerRuleId, ruleName }: { triggerRuleId: string | null; ruleName: string | null }): string =>
   triggerRuleId === null ? '-' : `${triggerRuleId} ${oneLine(ruleName ?? '', 24)}`.trim();
 const count = (n: number): string => `${n.toLocaleString('en')} action${n === 1 ? '' : 's'}`;
@@ -39,10 +46,15 @@ export function pageLines(account: AccountName, { actions, next }: ActionPage): 
     return [`no action of account ${account.lineOaId} ${oneLine(account.name, 40)} is like that`];
   const rows = actions.map((action) => [
     ...[action.id, statusOf(action), timeIn(account.timezone, action.executeAt), LANES[action.lane] ?? ''],
-    ...[ruleOf(action), shortUser(action.userId), textOf(action.actionConfig, 40)],
+    ...[ruleOf(action), shortUser(action.userId), contentOf(action)],
   ]);
   const more = next === null ? [] : ['', `more: repeat it with --after ${next}`];
-  return [zoneLine(account), '', ...tableOf(['id', 'status', 'due', 'lane', 'rule', 'person', 'text'], rows), ...more];
+  return [
+    zoneLine(account),
+    '',
+    ...tableOf(['id', 'status', 'due', 'lane', 'rule', 'person', 'content'], rows),
+    ...more,
+  ];
 }
 
 /** One action whole. */
@@ -63,7 +75,7 @@ export function detailLines(account: AccountName, action: ActionDetail): string[
     ['rule', action.triggerRuleId === null ? null : `${ruleOf(action)}, version ${action.ruleVersion ?? '?'}`],
     ['lane', LANES[action.lane] ?? null],
     ['action', action.actionType],
-    ...action.actionConfig.messages.map(({ text }): [string, string] => ['text', oneLine(text, 100)]),
+    ...partsOf(action.actionConfig).map((part): [string, string] => ['content', oneLine(part, 100)]),
     ['retries', action.retryCount === 0 ? null : String(action.retryCount)],
     ['last error', action.lastError === null ? null : oneLine(action.lastError, 200)],
     ['made', time(action.createdAt)],
@@ -94,7 +106,7 @@ const TRACED: Readonly<Record<string, string>> = {
   executeAt: 'due',
   lane: 'lane',
   delivery: 'message',
-  actionConfig: 'text',
+  actionConfig: 'content',
 };
 
 function changeLines({ timezone }: AccountName, edits: ActionDetail['edits']): string[] {

@@ -15,7 +15,16 @@ export const triggerRule = pgTable(
     version: integer('version').notNull().default(1),
     sourceType: text('source_type', { enum: ['attribute_changed'] }).notNull(),
     sourceConfig: jsonb('source_config').notNull(),
-    actionType: text('action_type', { enum: ['send_message'] }).notNull(),
+    actionType: text('action_type', {
+      enum: [
+        'send_message',
+        'switch_rich_menu',
+        'unlink_rich_menu',
+        'add_to_audience',
+        'remove_from_audience',
+        'set_attribute',
+      ],
+    }).notNull(),
     actionConfig: jsonb('action_config').notNull(),
     enabled: boolean('enabled').notNull().default(true),
     frequency: text('frequency', { enum: ['every_time', 'once', 'once_per_hour', 'once_per_day', 'once_per_week'] })

@@ -32,7 +32,7 @@ export async function listActions(
     const where = await whereOf(tx, tenant, { filter: valid, statuses: valid.statuses });
     const beyond =
       position && sql`and (action.execute_at, action.id) > (${position.at}::timestamptz, ${position.id}::bigint)`;
-    const { rows } = await tx.execute<{ [key in keyof ActionView]: ActionView[key] }>(sql`
+    const { rows } = await tx.execute<ActionView & Record<string, unknown>>(sql`
       select ${viewColumns}
         from (
           select action.id as page_id from scheduled_action as action
@@ -56,8 +56,7 @@ function parsePosition(after: string): { at: string; id: string } {
   return { at, id };
 }
 
-/** One action with what it waits for, what people did to it, and what became of its messages. */
-export interface ActionDetail extends ActionView {
+interface ActionTrail {
   readonly waits: readonly { source: string; refId: string | null; branch: string }[];
   readonly edits: readonly {
     at: string;
@@ -79,6 +78,9 @@ export interface ActionDetail extends ActionView {
   }[];
 }
 
+/** One action with what it waits for, what people did to it, and what became of its messages. */
+export type ActionDetail = ActionView & ActionTrail;
+
 const waits = sql`
   (select coalesce(jsonb_agg(jsonb_build_object('source', source, 'refId', ref_id, 'branch', wait.branch) order by n), '[]')
      from action_wait as wait where wait.scheduled_action_id = action.id) as waits`;
@@ -98,7 +100,7 @@ const deliveries = sql`
 export async function showAction(db: Db, tenant: Tenant, id: string): Promise<ActionDetail | undefined> {
   const valid = parseOrRefuse('id', bigintId, id);
   return inTenant(db, tenant, async (tx) => {
-    const { rows } = await tx.execute<{ [key in keyof ActionDetail]: ActionDetail[key] }>(sql`
+    const { rows } = await tx.execute<ActionDetail & Record<string, unknown>>(sql`
       select ${viewColumns}, ${waits}, ${edits}, ${deliveries}
         from scheduled_action as action
        where action.organization_id = ${tenant.organizationId} and action.line_oa_id = ${tenant.lineOaId} and action.id = ${valid}`);

@@ -1,12 +1,14 @@
-import { MAX_DELAY_SECONDS, sendMessageConfig, type Tenant } from '@dueline/contracts';
+import { ACTION_CONFIGS, MAX_DELAY_SECONDS, type Tenant } from '@dueline/contracts';
 import type { Tx } from '@dueline/db';
 import { PermanentError } from '@dueline/kernel';
 import { z } from 'zod';
 import { actionTime, futureInstant } from './time.ts';
 
+const { messages } = ACTION_CONFIGS.send_message.shape;
+
 const anew = {
   at: actionTime.optional(),
-  messages: sendMessageConfig.shape.messages.optional(),
+  messages: messages.optional(),
   /** Although a message of it may have arrived. */
   acceptDuplicates: z.boolean().optional(),
 };
@@ -18,7 +20,7 @@ export const actionOperation = z.discriminatedUnion('kind', [
     .strictObject({
       kind: z.literal('edit'),
       at: actionTime.optional(),
-      messages: sendMessageConfig.shape.messages.optional(),
+      messages: messages.optional(),
     })
     .refine(({ at, messages }) => at !== undefined || messages !== undefined, 'names neither a time nor messages'),
   /** So many seconds later than it is due, or than now when that is past; or at `to`. */

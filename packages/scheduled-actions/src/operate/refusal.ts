@@ -15,6 +15,7 @@ export const REFUSALS = {
   already_sent: 'its message was sent',
   maybe_sent: 'its message may be on its way or have arrived',
   already_pending: 'the same work waits already under another action',
+  no_message: 'it sends no message, so it has no text to change',
 } as const;
 export type Refusal = keyof typeof REFUSALS;
 
@@ -34,12 +35,19 @@ const isKeyTaken = sql`(action.open_key is not null and (
            where rival.line_oa_id = action.line_oa_id and rival.open_key = action.open_key and rival.status in ('pending', 'processing'))
   or row_number() over (partition by action.line_oa_id, action.open_key order by action.id) > 1))`;
 
+/** The operation changes messages, and the row `action` is not about any. */
+const hasNoMessage = (operation: ActionOperation) =>
+  'messages' in operation && operation.messages !== undefined ? sql`action.action_type <> 'send_message'` : sql`false`;
+
 /** The {@link Refusal} of an operation for the row `action`, as an SQL expression: null when it may be changed. */
 export function refusalOf(operation: ActionOperation): SQL {
   switch (operation.kind) {
     case 'edit':
     case 'postpone':
-      return sql`case when not ${isOpen} then ${statusRefusal} when action.branch is not null then 'already_unlocked' end`;
+      return sql`
+        case when not ${isOpen} then ${statusRefusal}
+             when action.branch is not null then 'already_unlocked'
+             when ${hasNoMessage(operation)} then 'no_message' end`;
     case 'fire_now':
     case 'cancel':
       return sql`case when not ${isOpen} then ${statusRefusal} end`;
@@ -48,6 +56,7 @@ export function refusalOf(operation: ActionOperation): SQL {
       return sql`
         case when action.status <> ${operation.kind === 'revive' ? 'failed' : 'cancelled'} then ${statusRefusal}
              when ${isRuleDeleted} then 'rule_deleted'
+             when ${hasNoMessage(operation)} then 'no_message'
              when not ${operation.acceptDuplicates ?? false}::boolean and ${earlierSend(sql`'accepted'`)} then 'already_sent'
              when not ${operation.acceptDuplicates ?? false}::boolean and ${earlierSend(sql`'planned', 'sending', 'unknown'`)} then 'maybe_sent'
              when ${isKeyTaken} then 'already_pending' end`;

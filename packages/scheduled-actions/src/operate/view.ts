@@ -1,9 +1,8 @@
-import type { ActionType, SendMessageConfig } from '@dueline/contracts';
+import type { ActionRequest } from '@dueline/contracts';
 import { type SQL, sql } from '@dueline/db';
 import type { ScheduledActionStatus } from '../state.ts';
 
-/** An action as a person sees it. Instants are RFC 3339; what does not apply is null. */
-export interface ActionView {
+interface ActionFields {
   readonly id: string;
   /** What an operation has to name, so that it changes what was seen. */
   readonly fence: string;
@@ -15,8 +14,6 @@ export interface ActionView {
   readonly ruleName: string | null;
   readonly ruleVersion: number | null;
   readonly workflowId: string | null;
-  readonly actionType: ActionType;
-  readonly actionConfig: SendMessageConfig;
   readonly executeAt: string;
   /** When it was meant to be due; retries do not move it, people do. */
   readonly dueAt: string;
@@ -33,6 +30,9 @@ export interface ActionView {
   readonly createdAt: string;
   readonly executedAt: string | null;
 }
+
+/** An action as a person sees it. Instants are RFC 3339; what does not apply is null. */
+export type ActionView = ActionFields & ActionRequest;
 
 /** An instant as RFC 3339 with microseconds; null stays null. */
 export const asInstant = (expression: SQL): SQL => sql`(to_json(${expression}) #>> '{}')`;
