@@ -2,20 +2,24 @@ import type { Tenant, Ticket, Tickets } from '@dueline/contracts';
 import type { Db } from '@dueline/db';
 import {
   type AttemptResult,
+  type SendEndpoint,
   type Settlement,
   type Start,
   type StartedDelivery,
+  type StartedSend,
   startDeliveries,
+  startMenuDeliveries,
 } from '@dueline/deliveries';
 import { errorText } from '@dueline/kernel';
 import type { LineClient, LineOutcome } from '@dueline/line-client';
 import { discarded, type Handler, type Log } from '@dueline/mq';
 import { type Reach, withSpan } from '@dueline/runtime';
+import { type MenuLine, menuCalls } from './ask-menus.ts';
 import type { InHand } from './in-hand.ts';
 
 export interface ExecuteDeps {
   readonly db: Db;
-  readonly line: Pick<LineClient, StartedDelivery['endpoint']>;
+  readonly line: Pick<LineClient, SendEndpoint> & MenuLine;
   readonly start: Start;
   readonly inHand: InHand;
   readonly log: Log;
@@ -62,22 +66,41 @@ async function startInSlots(
     const deliveries = await startDeliveries(deps.db, tenant, { tickets, start: deps.start });
     owned = deliveries.length;
     if (owned > 0) deps.reach?.('send.started');
-    for (const delivery of deliveries) void sendAndSettle(deps, delivery);
+    for (const delivery of deliveries) void sendAndSettle(deps, delivery, () => send(deps, delivery));
+    owned += await startMenusInSlots(deps, tenant, notAmong(deliveries, tickets));
     return owned;
   } finally {
     for (let unused = slots - owned; unused > 0; unused -= 1) deps.inHand.give();
   }
 }
 
+/** What is no send of messages may be a switch of a menu; what was started before is neither. Returns how many. */
+async function startMenusInSlots(deps: ExecuteDeps, tenant: Tenant, tickets: readonly Ticket[]): Promise<number> {
+  if (tickets.length === 0) return 0;
+  const menus = await startMenuDeliveries(deps.db, tenant, { tickets, start: deps.start });
+  if (menus.length > 0) deps.reach?.('send.started');
+  for (const { menu, ask } of menuCalls(deps, menus)) void sendAndSettle(deps, menu, ask);
+  return menus.length;
+}
+
+function notAmong(deliveries: readonly StartedDelivery[], tickets: readonly Ticket[]): Ticket[] {
+  const started = new Set(deliveries.map(({ id }) => id));
+  return tickets.filter(({ id }) => !started.has(id));
+}
+
 /** One attempt from call to verdict. Never rejects: what cannot be written is left to the lease, as after a crash. */
-async function sendAndSettle(deps: ExecuteDeps, delivery: StartedDelivery): Promise<void> {
+async function sendAndSettle(
+  deps: ExecuteDeps,
+  delivery: StartedDelivery,
+  ask: () => Promise<AttemptResult>,
+): Promise<void> {
   const fields = { deliveryId: delivery.id, lineOaId: delivery.lineOaId, attempt: delivery.attemptNo };
   try {
     const result = await withSpan(
       `LINE ${delivery.endpoint}`,
       { parent: delivery.traceparent ?? undefined, kind: 'client' },
       async (span) => {
-        const answer = await send(deps, delivery);
+        const answer = await ask();
         span.setAttributes({ 'dueline.outcome': answer.outcome, 'dueline.delivery.id': delivery.id });
         if (answer.lineRequestId !== undefined) span.setAttribute('line.request_id', answer.lineRequestId);
         return answer;
@@ -98,7 +121,7 @@ async function sendAndSettle(deps: ExecuteDeps, delivery: StartedDelivery): Prom
 
 async function send(
   deps: ExecuteDeps,
-  { lineOaId, endpoint, retryKey, body, intact }: StartedDelivery,
+  { lineOaId, endpoint, retryKey, body, intact }: StartedSend,
 ): Promise<AttemptResult> {
   if (!intact)
     return { outcome: 'refused', detail: 'the stored body is not the one that was decided; it was not sent' };

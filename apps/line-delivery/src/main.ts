@@ -6,7 +6,7 @@ import {
   lineDeliveryChunk,
   lineMulticastRichMessage,
 } from '@dueline/contracts';
-import { reapEarlierBoots, type Settlement, settleDeliveries } from '@dueline/deliveries';
+import { reapEarlierBoots, type Settlement } from '@dueline/deliveries';
 import { createLineClient } from '@dueline/line-client';
 import { configOrExit, every, gather } from '@dueline/runtime';
 import { runWorker, tellWhenWritten, type Worker } from '@dueline/worker-app';
@@ -14,6 +14,7 @@ import { afterChunk } from './after-chunk.ts';
 import { loadConfig } from './config.ts';
 import { executeActions } from './execute-action.ts';
 import { createInHand } from './in-hand.ts';
+import { settleAttempts } from './settle.ts';
 import { startCampaigns } from './start-campaign.ts';
 import { cached } from './token-cache.ts';
 
@@ -43,13 +44,9 @@ await runWorker('line-delivery', config, async (worker) => {
   onStop('sends in hand', () => inHand.drain());
 
   takeBackEarlierBoots(worker);
-  const settle = gather(
-    async (settlements: readonly Settlement[]) => {
-      const moved = await settleDeliveries(db, settlements);
-      return settlements.map(({ started }) => moved.has(started.id));
-    },
-    { maxSize: SETTLE_BATCH },
-  );
+  const settle = gather((settlements: readonly Settlement[]) => settleAttempts(db, settlements), {
+    maxSize: SETTLE_BATCH,
+  });
 
   const chunkSettled = afterChunk({ db, log, staleSeconds: config.CAMPAIGN_STALE_SECONDS, reach });
   const execute = executeActions({

@@ -10,7 +10,7 @@ const DELIVERIES_HELP = `usage: dueline deliveries resend <id> …       --why <
        dueline deliveries assume-sent <id> …  --why <reason> [--by <name>]
 both:  [--account <id>] [--json]
 
-resend: a message that LINE refused, that was too late, or of which nobody knows whether LINE took it, is sent under a new key. With the last
+resend: a message or a switch of a menu that LINE refused, that was too late, or of which nobody knows whether LINE took it, is sent under a new key. With the last
 kind somebody may get it twice: --accept-duplicates says that this is wanted.
 assume-sent: a message of which nobody knows whether LINE took it is left alone; its item of \`dueline attention\` is closed.
 
@@ -100,8 +100,12 @@ async function closeItems(
   const closed = new Set<string>();
   for (const id of new Set(ids)) {
     const how = { status, closedBy: by, resolution: reason ?? '' };
-    const items = await closeAttention(tx, tenant, { kind: 'delivery_unknown', refIds: [id], ...how });
-    if (items.length > 0) closed.add(id);
+    const kinds =
+      status === 'resolved' ? (['delivery_unknown', 'delivery_refused'] as const) : (['delivery_unknown'] as const);
+    for (const kind of kinds) {
+      const items = await closeAttention(tx, tenant, { kind, refIds: [id], ...how });
+      if (items.length > 0) closed.add(id);
+    }
   }
   return closed;
 }

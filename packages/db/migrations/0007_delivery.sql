@@ -6,7 +6,8 @@ create table delivery (
   kind text collate "C" not null constraint delivery_kind_known check (kind in ('campaign', 'action', 'event')),
   logical_id text collate "C" not null,
   epoch integer not null default 1,
-  endpoint text collate "C" not null constraint delivery_endpoint_known check (endpoint in ('push', 'multicast', 'broadcast')),
+  endpoint text collate "C" not null constraint delivery_endpoint_known check
+    (endpoint in ('push', 'multicast', 'broadcast', 'richmenu_link', 'richmenu_unlink')),
   ordinal integer not null default 0,
   split_path text collate "C" not null default '',
   user_id text collate "C",
@@ -14,6 +15,7 @@ create table delivery (
   scheduled_action_id bigint,
   event_id uuid,
   root_id uuid,
+  -- names the send in each of its attempts; LINE is told of it where it takes one, which is not so for menus
   -- no index of its own: it is computed from the logical key, which is unique, and the audit computes it again
   retry_key uuid not null,
   body text not null,

@@ -66,7 +66,7 @@ alter table delivery
   add column campaign_id bigint,
   add column chunk_no integer,
   add constraint delivery_campaign_has_chunk check ((kind = 'campaign') = (campaign_id is not null) and (campaign_id is null) = (chunk_no is null)),
-  add constraint delivery_push_has_user check ((kind = 'campaign') = (endpoint <> 'push')),
+  add constraint delivery_push_has_user check ((kind = 'campaign') = (endpoint in ('multicast', 'broadcast'))),
   add constraint delivery_campaign_fkey foreign key (organization_id, line_oa_id, campaign_id)
     references campaign (organization_id, line_oa_id, id);
 -- readers: the close of a campaign, its reaper, and the announcement of what is left of it

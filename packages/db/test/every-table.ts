@@ -60,6 +60,10 @@ export async function insertEverything(db: Db, tenant: Tenant): Promise<void> {
     fence: 1,
     claimed_by: 'x',
   });
+  const menu = await insertRow(db, 'rich_menu', { ...base, name: 'menu', line_rich_menu_id: 'richmenu-1' });
+  const wished = { ...base, ...user, rich_menu_id: menu.id, action_seq: 1 };
+  await insertRow(db, 'user_rich_menu', wished);
+  await insertRow(db, 'rich_menu_wish', { ...wished, delivery_id: delivery.id });
   const acted = { ...base, scheduled_action_id: action.id };
   await insertRow(db, 'action_wait', { ...acted, ...user, n: 0, source: 'link', branch: 'clicked' });
   const operation = await insertRow(db, 'action_operation', {

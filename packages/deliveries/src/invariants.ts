@@ -42,7 +42,7 @@ export const DELIVERY_INVARIANTS: readonly Invariant[] = [
         join delivery on delivery.id = attempt.delivery_id
         join line_oa as account on account.id = delivery.line_oa_id
        where delivery.created_date > app_now() - make_interval(days => ${historyDays})
-         and (delivery.first_attempt_at is null or attempt.fence > delivery.fence
+         and ((delivery.first_attempt_at is null and attempt.retry_key = delivery.retry_key) or attempt.fence > delivery.fence
               or (attempt.retry_key <> delivery.retry_key
                   and not exists (select from generate_series(1, delivery.epoch - 1) as earlier (epoch)
                                    where attempt.retry_key = ${recomputedKey(sql`earlier.epoch`)})))`,

@@ -1,5 +1,10 @@
 import { createHash } from 'node:crypto';
 
+/** What brings messages to people. */
+export type SendEndpoint = 'push' | 'multicast' | 'broadcast';
+/** What changes the rich menu that a person sees. */
+export type MenuEndpoint = 'richmenu_link' | 'richmenu_unlink';
+
 /** What a LINE request is, apart from its content. The same send has the same name over every attempt, worker and restart. */
 export interface LogicalSend {
   readonly channelId: string;
@@ -8,7 +13,7 @@ export interface LogicalSend {
   readonly logicalId: string;
   /** 1, and one more for each deliberate re-run. */
   readonly epoch: number;
-  readonly endpoint: 'push' | 'multicast' | 'broadcast';
+  readonly endpoint: SendEndpoint | MenuEndpoint;
   /** Chunk number, or message group when one action needs more than one request. */
   readonly ordinal: number;
   /** '' or the path of 0 and 1 by which a refused chunk was split. */
@@ -37,7 +42,7 @@ export function retryKeyName(send: LogicalSend): string {
 
 /**
  * The `X-Line-Retry-Key` of a send: UUIDv8 (RFC 9562) of the SHA-256 of its name. LINE accepts a key once in 24 hours, so a
- * request that is repeated with it, by whomever, reaches people at most once.
+ * request that is repeated with it, by whomever, reaches people at most once. For menus LINE takes none; there it only names the send.
  *
  * @throws Error as {@link retryKeyName} does.
  */

@@ -1,4 +1,4 @@
-import { column, type Db, sql } from '@dueline/db';
+import { column, type Db, sql, type Tx } from '@dueline/db';
 import { storableText } from '@dueline/kernel';
 import type { StartedDelivery } from './start.ts';
 import { isProven } from './state.ts';
@@ -33,7 +33,7 @@ type SettlementRow = Settlement & { readonly next: NextStep };
  * @throws TransientError when the database was not ready: then nothing was written, or everything was and a repeat moves
  * nothing.
  */
-export async function settleDeliveries(db: Db, settlements: readonly Settlement[]): Promise<ReadonlySet<string>> {
+export async function settleDeliveries(db: Db | Tx, settlements: readonly Settlement[]): Promise<ReadonlySet<string>> {
   const rows = settlements.map((settlement) => ({
     ...settlement,
     next: nextStep(settlement.result.outcome, settlement.started),

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Tenant, Ticket } from '@dueline/contracts';
-import { type Db, sql, ticketRows } from '@dueline/db';
-import type { LogicalSend } from './retry-key.ts';
+import { type Db, type SQL, sql, type Tx, ticketRows } from '@dueline/db';
+import type { LogicalSend, SendEndpoint } from './retry-key.ts';
 import { isInDoubt, RETRY_KEY_HOURS } from './state.ts';
 
 /** What the attempts of a retry key so far prove: `clean`, it reached nobody; `ambiguous`, it may have. */
@@ -21,6 +21,11 @@ export interface StartedDelivery extends Tenant, Ticket {
   /** Whether `body` is what its hash was taken of; what is not must never be sent. */
   readonly intact: boolean;
   readonly traceparent: string | null;
+}
+
+/** A send of messages that this process owns. */
+export interface StartedSend extends StartedDelivery {
+  readonly endpoint: SendEndpoint;
 }
 
 export interface Start {
@@ -51,7 +56,7 @@ type StartedRow = {
  * after `deliver_until`; an ambiguous one is, until 23 hours after its first attempt, because repeating the key is the only
  * way to learn what became of it. A clean chunk starts only while its campaign is `sending`; the campaign is held meanwhile, so that
  * whoever stops it afterwards sees the chunk on its way. What is not of a campaign waits, while it is clean, for the end of its
- * account's quiet hours.
+ * account's quiet hours. Switches of menus are left to startMenuDeliveries.
  *
  * One statement, so it is whole or nothing without a transaction around it.
  *
@@ -61,6 +66,22 @@ export async function startDeliveries(
   db: Db,
   tenant: Tenant,
   { tickets, start }: { tickets: readonly Ticket[]; start: Start },
+): Promise<StartedSend[]> {
+  const isChosen = sql`delivery.endpoint in ('push', 'multicast', 'broadcast')`;
+  return (await startRows(db, tenant, { tickets, start, isChosen })).map(asSend);
+}
+
+function asSend(delivery: StartedDelivery): StartedSend {
+  const { endpoint } = delivery;
+  if (endpoint === 'richmenu_link' || endpoint === 'richmenu_unlink') throw new Error('a menu is not sent');
+  return { ...delivery, endpoint };
+}
+
+/** The statement, for the rows among the tickets that `isChosen`, a condition over `delivery`, lets through. */
+export async function startRows(
+  db: Db | Tx,
+  tenant: Tenant,
+  { tickets, start, isChosen }: { tickets: readonly Ticket[]; start: Start; isChosen: SQL },
 ): Promise<StartedDelivery[]> {
   const { rows } = await db.execute<StartedRow>(sql`
       with campaigns as materialized (
@@ -83,7 +104,7 @@ export async function startDeliveries(
                   coalesce(bool_or(outcome is null
                     and started_at > clock_timestamp() - make_interval(secs => ${start.settleSeconds})), false) as unsettled
              from delivery_attempt where delivery_id = delivery.id) as attempts
-         where delivery.status = 'planned'
+         where delivery.status = 'planned' and ${isChosen}
            and delivery.organization_id = ${tenant.organizationId} and delivery.line_oa_id = ${tenant.lineOaId}
            and delivery.next_attempt_at <= app_now()
            and (delivery.campaign_id is null or campaigns.id is not null or attempts.ambiguous)

@@ -1,7 +1,8 @@
 import { errorText } from '@dueline/kernel';
 import { Agent, type Dispatcher } from 'undici';
 import { failureText, outcomeOfFailure } from './network-failure.ts';
-import { type LineAnswer, type LineOutcome, outcomeOfAnswer, shortDetail } from './outcome.ts';
+import { type LineAnswer, type LineOutcome, type NoAnswer, outcomeOfAnswer, shortDetail } from './outcome.ts';
+import { type RichMenuCalls, richMenuCalls } from './rich-menus.ts';
 
 /** One attempt. `body` is sent byte for byte as it was stored (UTF-8), so that a retry is the identical request. */
 export interface LineRequest {
@@ -16,7 +17,7 @@ export interface LineRequest {
  * Sends one attempt and says what it proves. Never throws and never retries: when and whether to try again is decided
  * where the attempt is recorded. An aborted `signal` ends the attempt as `ambiguous`, or `not_reached` if it had not begun.
  */
-export interface LineClient {
+export interface LineClient extends RichMenuCalls {
   push(request: LineRequest, signal?: AbortSignal): Promise<LineOutcome>;
   multicast(request: LineRequest, signal?: AbortSignal): Promise<LineOutcome>;
   broadcast(request: LineRequest, signal?: AbortSignal): Promise<LineOutcome>;
@@ -26,15 +27,29 @@ export interface LineClient {
 
 /** What one attempt goes out on. */
 interface Wire {
-  readonly url: URL;
+  readonly origin: string;
   readonly agent: Agent;
   readonly signal: AbortSignal;
 }
 
+/** What one attempt asks. Without a `retryKey` none is sent: some endpoints refuse one. */
+export interface Call {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly path: string;
+  readonly channelAccessToken: string;
+  readonly retryKey?: string;
+  readonly body?: string;
+}
+
+/** One attempt within its deadline; `read` says what an answer means. */
+export type Ask = <Outcome extends object>(
+  call: Call & { readonly signal: AbortSignal | undefined; readonly read: (answer: LineAnswer) => Outcome },
+) => Promise<Outcome | NoAnswer>;
+
 const SEND_TIMEOUT_MS = 15_000;
 
 /**
- * A client for the sends of the LINE Messaging API, with keep-alive connections and without redirects.
+ * A client for the sends and the rich menus of people of the LINE Messaging API, with keep-alive connections and without redirects.
  *
  * @param options.baseUrl Only its origin is used, as in LINE's own SDK.
  * @param options.attemptTimeoutMs Longest time for one whole attempt, body included, in milliseconds (15,000).
@@ -51,34 +66,34 @@ export function createLineClient({
   const agent = new Agent({ headersTimeout: 0, bodyTimeout: 0, connect: { timeout: attemptTimeoutMs } });
   let closed = false;
 
-  const sendTo = (path: string) => {
-    const url = new URL(path, baseUrl);
-    return async (request: LineRequest, signal?: AbortSignal): Promise<LineOutcome> => {
-      if (closed) return { kind: 'not_reached', detail: 'client is closed' };
-      if (signal?.aborted) return { kind: 'not_reached', detail: 'aborted before the attempt' };
-      const attempt = new AbortController();
-      const abort = (why: string) => attempt.abort(new Error(why));
-      const timer = setTimeout(() => abort(`no whole answer within ${attemptTimeoutMs} ms`), attemptTimeoutMs);
-      const onAbort = () => abort('aborted');
-      signal?.addEventListener('abort', onAbort, { once: true });
-      inFlight.add(attempt);
-      try {
-        return withoutToken(
-          await sendOnce({ url, agent, signal: attempt.signal }, request),
-          request.channelAccessToken,
-        );
-      } finally {
-        clearTimeout(timer);
-        signal?.removeEventListener('abort', onAbort);
-        inFlight.delete(attempt);
-      }
-    };
+  const ask: Ask = async ({ signal, read, ...call }) => {
+    if (closed) return { kind: 'not_reached', detail: 'client is closed' };
+    if (signal?.aborted) return { kind: 'not_reached', detail: 'aborted before the attempt' };
+    const attempt = new AbortController();
+    const abort = (why: string) => attempt.abort(new Error(why));
+    const timer = setTimeout(() => abort(`no whole answer within ${attemptTimeoutMs} ms`), attemptTimeoutMs);
+    const onAbort = () => abort('aborted');
+    signal?.addEventListener('abort', onAbort, { once: true });
+    inFlight.add(attempt);
+    try {
+      const answer = await askOnce({ origin: new URL(baseUrl).origin, agent, signal: attempt.signal }, call);
+      return withoutToken('kind' in answer ? answer : read(answer), call.channelAccessToken);
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', onAbort);
+      inFlight.delete(attempt);
+    }
   };
+  const sendTo =
+    (path: string) =>
+    (request: LineRequest, signal?: AbortSignal): Promise<LineOutcome> =>
+      ask({ ...request, method: 'POST', path, signal, read: outcomeOfAnswer });
 
   return {
     push: sendTo('/v2/bot/message/push'),
     multicast: sendTo('/v2/bot/message/multicast'),
     broadcast: sendTo('/v2/bot/message/broadcast'),
+    ...richMenuCalls(ask),
     close() {
       closed = true;
       for (const attempt of inFlight) attempt.abort(new Error('client is closed'));
@@ -87,26 +102,26 @@ export function createLineClient({
   };
 }
 
-async function sendOnce({ url, agent, signal }: Wire, request: LineRequest): Promise<LineOutcome> {
+async function askOnce({ origin, agent, signal }: Wire, call: Call): Promise<LineAnswer | NoAnswer> {
   let response: Dispatcher.ResponseData;
   try {
     response = await agent.request({
-      origin: url.origin,
-      path: url.pathname,
-      method: 'POST',
+      origin,
+      path: call.path,
+      method: call.method,
       headers: {
-        authorization: `Bearer ${request.channelAccessToken}`,
-        'content-type': 'application/json',
-        'x-line-retry-key': request.retryKey,
+        authorization: `Bearer ${call.channelAccessToken}`,
+        ...(call.body !== undefined && { 'content-type': 'application/json' }),
+        ...(call.retryKey !== undefined && { 'x-line-retry-key': call.retryKey }),
       },
-      body: request.body,
+      body: call.body ?? null,
       signal,
     });
   } catch (error) {
     if (signal.aborted) return { kind: 'ambiguous', detail: shortDetail(abortText(signal)) };
     return outcomeOfFailure(error);
   }
-  return outcomeOfAnswer(await readAnswer(response, signal));
+  return readAnswer(response, signal);
 }
 
 async function readAnswer(response: Dispatcher.ResponseData, signal: AbortSignal): Promise<LineAnswer> {
@@ -124,7 +139,8 @@ function abortText(signal: AbortSignal): string {
 }
 
 /** A proxy that quotes the request in its error text must not bring the token into our rows. */
-function withoutToken(outcome: LineOutcome, token: string): LineOutcome {
-  if (!('detail' in outcome) || token === '' || !outcome.detail.includes(token)) return outcome;
+function withoutToken<Outcome extends object>(outcome: Outcome, token: string): Outcome {
+  if (!('detail' in outcome) || typeof outcome.detail !== 'string') return outcome;
+  if (token === '' || !outcome.detail.includes(token)) return outcome;
   return { ...outcome, detail: outcome.detail.replaceAll(token, '[token]') };
 }

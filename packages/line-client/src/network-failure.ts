@@ -1,5 +1,5 @@
 import { errorText } from '@dueline/kernel';
-import { type LineOutcome, shortDetail } from './outcome.ts';
+import { type NoAnswer, shortDetail } from './outcome.ts';
 
 /** Failures before the first byte of the request left: no name, no connection, no trusted peer. */
 const BEFORE_THE_REQUEST: ReadonlySet<string> = new Set([
@@ -22,7 +22,7 @@ const BEFORE_THE_REQUEST: ReadonlySet<string> = new Set([
  * The outcome of an attempt that ended without the head of an answer.
  * Only causes that are known to come before the request count as not reached; all others are ambiguous.
  */
-export function outcomeOfFailure(error: unknown): LineOutcome {
+export function outcomeOfFailure(error: unknown): NoAnswer {
   const kind = isBeforeTheRequest(error) ? 'not_reached' : 'ambiguous';
   return { kind, detail: shortDetail(failureText(error)) };
 }

@@ -27,6 +27,10 @@ export type LineOutcome =
       readonly detail: string;
     }
   | { readonly kind: 'throttled'; readonly status: 429; readonly reason: ThrottleReason; readonly detail: string }
+  | NoAnswer;
+
+/** What an attempt proves that no answer, or none to rely on, came to. */
+export type NoAnswer =
   | { readonly kind: 'not_reached'; readonly detail: string }
   | { readonly kind: 'ambiguous'; readonly status?: number; readonly detail: string };
 
@@ -123,7 +127,8 @@ function sentMessageIds(body: Record<string, unknown>): string[] {
   return sent.flatMap((message: unknown) => (isObject(message) && typeof message.id === 'string' ? [message.id] : []));
 }
 
-function jsonObject(text: string | undefined): Record<string, unknown> | undefined {
+/** The JSON object that a body is; undefined when it is none. */
+export function jsonObject(text: string | undefined): Record<string, unknown> | undefined {
   if (text === undefined) return undefined;
   try {
     const value: unknown = JSON.parse(text);

@@ -17,7 +17,9 @@ export const delivery = pgTable(
     kind: text('kind', { enum: ['campaign', 'action', 'event'] }).notNull(),
     logicalId: text('logical_id').notNull(),
     epoch: integer('epoch').notNull().default(1),
-    endpoint: text('endpoint', { enum: ['push', 'multicast', 'broadcast'] }).notNull(),
+    endpoint: text('endpoint', {
+      enum: ['push', 'multicast', 'broadcast', 'richmenu_link', 'richmenu_unlink'],
+    }).notNull(),
     ordinal: integer('ordinal').notNull().default(0),
     splitPath: text('split_path').notNull().default(''),
     userId: text('user_id'),

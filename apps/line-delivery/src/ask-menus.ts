@@ -1,0 +1,185 @@
+import type { AttemptResult, StartedMenu } from '@dueline/deliveries';
+import { errorText } from '@dueline/kernel';
+import type { LineClient, MenuOutcome, ShownMenu } from '@dueline/line-client';
+import { z } from 'zod';
+
+/** From so many switches to one menu that are started together, LINE is asked once for all of them. */
+const BULK_FROM = 20;
+/** How many of those that one request was for are looked at before the others are believed. */
+const SAMPLE = 5;
+
+export type MenuLine = Pick<
+  LineClient,
+  'linkRichMenu' | 'unlinkRichMenu' | 'getRichMenu' | 'linkRichMenus' | 'unlinkRichMenus'
+>;
+
+export interface AskMenusDeps {
+  readonly line: MenuLine;
+  /** The account's token. @throws PermanentError when it has none. */
+  readonly channelAccessToken: (lineOaId: string) => Promise<string>;
+}
+
+/** A started switch of one person's menu, and how LINE is asked about it. Never rejects. */
+export interface MenuCall {
+  readonly menu: StartedMenu;
+  readonly ask: () => Promise<AttemptResult>;
+}
+
+const storedSwitch = z
+  .strictObject({ to: z.string(), richMenuId: z.string().nullable() })
+  .transform(({ to, richMenuId }) => ({ userId: to, richMenuId }));
+
+type NotDone = Exclude<MenuOutcome, { kind: 'done' }> | { readonly kind: 'no_token'; readonly detail: string };
+
+/**
+ * How LINE is asked about each of these, which are of one account: one by one; in bulk where many begin that want the same; and what LINE took
+ * without a proof that it was done, by looking first. Nothing is asked before the first `ask`.
+ *
+ * A single answer of 200 is the end of it. LINE answers a bulk with 202, does it seconds later, and has been seen not to do it: such a
+ * switch stays `ambiguous` (202), and its next attempt looks at what LINE shows, to a sample of those the request was for. Whoever is found
+ * without their menu is asked for alone; if one of the sample is, everybody is looked at.
+ */
+export function menuCalls(deps: AskMenusDeps, menus: readonly StartedMenu[]): MenuCall[] {
+  const calls: MenuCall[] = [];
+  for (const [way, alike] of Map.groupBy(menus, wayOf)) {
+    if (way === 'not_at_all') calls.push(...alike.map((menu) => ({ menu, ask: async () => CHANGED })));
+    else if (way === 'look')
+      for (const group of Map.groupBy(alike, ({ toVerify }) => toVerify).values())
+        calls.push(...lookCalls(deps, group));
+    else if (way === 'anew')
+      for (const group of Map.groupBy(alike, (menu) => switchOf(menu).richMenuId).values())
+        calls.push(...(group.length < BULK_FROM ? singleCalls(deps, group) : bulkCalls(deps, group)));
+    else calls.push(...singleCalls(deps, alike));
+  }
+  return calls;
+}
+
+const CHANGED: AttemptResult = {
+  outcome: 'refused',
+  detail: 'the stored body is not the one that was decided; it was not sent',
+};
+
+function wayOf({ intact, toVerify, attemptNo, overtakable }: StartedMenu): 'not_at_all' | 'look' | 'anew' | 'alone' {
+  if (!intact) return 'not_at_all';
+  if (toVerify !== null) return 'look';
+  // What was tried before, and what an older request may overtake, is asked for alone: that answer is the sooner proof.
+  return attemptNo === 1 && !overtakable ? 'anew' : 'alone';
+}
+
+const singleCalls = (deps: AskMenusDeps, menus: readonly StartedMenu[]): MenuCall[] =>
+  menus.map((menu) => ({ menu, ask: () => askOne(deps, menu) }));
+
+function bulkCalls(deps: AskMenusDeps, menus: readonly StartedMenu[]): MenuCall[] {
+  const answer = once(() => askMany(deps, menus));
+  return menus.map((menu) => ({
+    menu,
+    ask: async () => {
+      const result = await answer();
+      // One that LINE does not take refuses all: each by itself tells which.
+      return result.outcome === 'refused' ? askOne(deps, menu) : result;
+    },
+  }));
+}
+
+function lookCalls(deps: AskMenusDeps, menus: readonly StartedMenu[]): MenuCall[] {
+  const looks = menus.map((menu) => once(() => look(deps, menu)));
+  const sample = once(async () => {
+    const seen = await Promise.all(looks.slice(0, SAMPLE).map((lookAt) => lookAt()));
+    return seen.every(({ shown }) => shown === 'wanted');
+  });
+  return menus.map((menu, n) => ({
+    menu,
+    ask: async () => {
+      const acceptedRequestId = menu.toVerify ?? undefined;
+      if (n >= SAMPLE && (await sample())) return { outcome: 'already', acceptedRequestId, detail: 'by a sample' };
+      const seen = await looks[n]?.();
+      if (seen === undefined || seen.shown === 'other') return askOne(deps, menu);
+      return { ...seen.result, ...(seen.shown === 'wanted' && { acceptedRequestId }) };
+    },
+  }));
+}
+
+/** What LINE shows to a person now. */
+async function look(
+  deps: AskMenusDeps,
+  menu: StartedMenu,
+): Promise<{ shown: 'wanted' | 'other' | 'not_known'; result: AttemptResult }> {
+  const { userId, richMenuId } = switchOf(menu);
+  const answer = await withToken<ShownMenu>(deps, menu, (channelAccessToken) =>
+    deps.line.getRichMenu({ channelAccessToken, userId }),
+  );
+  if (answer.kind !== 'shown') return { shown: 'not_known', result: notDone(answer) };
+  const result: AttemptResult = { outcome: 'already', httpStatus: 200, lineRequestId: answer.requestId };
+  return { shown: answer.richMenuId === richMenuId ? 'wanted' : 'other', result };
+}
+
+async function askOne(deps: AskMenusDeps, menu: StartedMenu): Promise<AttemptResult> {
+  const { userId, richMenuId } = switchOf(menu);
+  const answer = await withToken<MenuOutcome>(deps, menu, (channelAccessToken) =>
+    richMenuId === null
+      ? deps.line.unlinkRichMenu({ channelAccessToken, userId })
+      : deps.line.linkRichMenu({ channelAccessToken, userId, richMenuId }),
+  );
+  if (answer.kind !== 'done') return notDone(answer);
+  const { requestId: lineRequestId, status: httpStatus } = answer;
+  if (!menu.overtakable) return { outcome: 'accepted', httpStatus, lineRequestId };
+  const detail = 'done, but an older request for this person may still arrive';
+  return { outcome: 'ambiguous', httpStatus: 200, lineRequestId, detail };
+}
+
+async function askMany(deps: AskMenusDeps, menus: readonly StartedMenu[]): Promise<AttemptResult> {
+  const [first] = menus;
+  if (first === undefined) throw new Error('nobody to ask for');
+  const { richMenuId } = switchOf(first);
+  const userIds = [...new Set(menus.map((menu) => switchOf(menu).userId))];
+  const answer = await withToken<MenuOutcome>(deps, first, (channelAccessToken) =>
+    richMenuId === null
+      ? deps.line.unlinkRichMenus({ channelAccessToken, userIds })
+      : deps.line.linkRichMenus({ channelAccessToken, userIds, richMenuId }),
+  );
+  if (answer.kind !== 'done') return notDone(answer);
+  const detail = `taken for later, with ${userIds.length} others`;
+  return { outcome: 'ambiguous', httpStatus: answer.status, lineRequestId: answer.requestId, detail };
+}
+
+async function withToken<Answer>(
+  { channelAccessToken }: AskMenusDeps,
+  { lineOaId }: StartedMenu,
+  ask: (token: string) => Promise<Answer>,
+): Promise<Answer | Extract<NotDone, { kind: 'no_token' }>> {
+  let token: string;
+  try {
+    token = await channelAccessToken(lineOaId);
+  } catch (error) {
+    return { kind: 'no_token', detail: errorText(error) };
+  }
+  return ask(token);
+}
+
+function notDone(answer: NotDone): AttemptResult {
+  const { detail } = answer;
+  switch (answer.kind) {
+    case 'no_token':
+      return { outcome: 'auth', detail };
+    case 'refused':
+    case 'auth':
+      return { outcome: answer.kind, httpStatus: answer.status, lineRequestId: answer.requestId, detail };
+    case 'throttled':
+      return { outcome: 'throttled', httpStatus: answer.status, detail: `${answer.reason}: ${detail}` };
+    case 'not_reached':
+      return { outcome: 'not_reached', detail };
+    case 'ambiguous':
+      return { outcome: 'ambiguous', httpStatus: answer.status, detail };
+  }
+}
+
+/** The person and the menu of a stored switch, which the ledger wrote and whose hash was checked. */
+const switchOf = ({ body }: StartedMenu) => storedSwitch.parse(JSON.parse(body));
+
+function once<T>(ask: () => Promise<T>): () => Promise<T> {
+  let asked: Promise<T> | undefined;
+  return () => {
+    asked ??= ask();
+    return asked;
+  };
+}

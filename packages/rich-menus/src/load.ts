@@ -1,0 +1,28 @@
+import type { Tenant } from '@dueline/contracts';
+import { column, sql, type Tx } from '@dueline/db';
+
+/** A menu that a decision names, and for whose account. */
+export interface RichMenuRef extends Tenant {
+  readonly richMenuId: string;
+}
+
+/** What LINE calls a menu of ours. */
+export interface RichMenuAtLine {
+  readonly lineRichMenuId: string;
+}
+
+/** The live menus among these, by id; one that was deleted, or is of another account, is left out. */
+export async function loadRichMenus(
+  tx: Tx,
+  refs: readonly RichMenuRef[],
+): Promise<ReadonlyMap<string, RichMenuAtLine>> {
+  if (refs.length === 0) return new Map();
+  const col = (read: (ref: RichMenuRef) => string) => column(refs.map(read), 'bigint');
+  const { rows } = await tx.execute<{ id: string; line_rich_menu_id: string }>(sql`
+    select rich_menu.id, line_rich_menu_id
+      from (select distinct * from unnest(${col((ref) => ref.richMenuId)}, ${col((ref) => ref.organizationId)},
+                                          ${col((ref) => ref.lineOaId)})) as ref (id, organization_id, line_oa_id)
+      join rich_menu using (id, organization_id, line_oa_id)
+     where deleted_date is null`);
+  return new Map(rows.map((row) => [row.id, { lineRichMenuId: row.line_rich_menu_id }]));
+}
