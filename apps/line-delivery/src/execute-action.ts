@@ -12,6 +12,7 @@ import type { LineClient, LineOutcome } from '@dueline/line-client';
 import { discarded, type Handler, type Log } from '@dueline/mq';
 import { type Reach, withSpan } from '@dueline/runtime';
 import type { InHand } from './in-hand.ts';
+import type { Guard, SentAttempt } from './send-guard.ts';
 
 export interface ExecuteDeps {
   readonly db: Db;
@@ -25,6 +26,8 @@ export interface ExecuteDeps {
   readonly settle: (settlement: Settlement) => Promise<boolean>;
   /** Told after the verdict was written, before the slot is given back. Never rejects. */
   readonly onSettled: (outcome: AttemptResult['outcome'], started: StartedDelivery) => void | Promise<void>;
+  /** What stops an account's sends; without it every answer stands as it is. */
+  readonly guard?: Guard | undefined;
   readonly reach?: Reach | undefined;
 }
 
@@ -36,7 +39,8 @@ export const executeActions =
   (deps: ExecuteDeps): Handler<Tickets> =>
   async ({ tenant, data }, { signal }) => {
     let started = 0;
-    for (let rest: readonly Ticket[] = data.tickets; rest.length > 0; ) {
+    const admitted = (await deps.guard?.admit(tenant.lineOaId, data.tickets)) ?? data.tickets;
+    for (let rest: readonly Ticket[] = admitted; rest.length > 0; ) {
       const slots = await takeSlots(deps.inHand, { atMost: rest.length, signal });
       if (slots === 0) throw new Error('stopped before every delivery was started'); // unacked: the rest comes again
       started += await startInSlots(deps, { tenant, tickets: rest.slice(0, slots), slots });
@@ -73,17 +77,19 @@ async function startInSlots(
 async function sendAndSettle(deps: ExecuteDeps, delivery: StartedDelivery): Promise<void> {
   const fields = { deliveryId: delivery.id, lineOaId: delivery.lineOaId, attempt: delivery.attemptNo };
   try {
-    const result = await withSpan(
+    const sent = await withSpan(
       `LINE ${delivery.endpoint}`,
       { parent: delivery.traceparent ?? undefined, kind: 'client' },
       async (span) => {
         const answer = await send(deps, delivery);
-        span.setAttributes({ 'dueline.outcome': answer.outcome, 'dueline.delivery.id': delivery.id });
-        if (answer.lineRequestId !== undefined) span.setAttribute('line.request_id', answer.lineRequestId);
+        const { outcome, lineRequestId } = answer.result;
+        span.setAttributes({ 'dueline.outcome': outcome, 'dueline.delivery.id': delivery.id });
+        if (lineRequestId !== undefined) span.setAttribute('line.request_id', lineRequestId);
         return answer;
       },
     );
     deps.reach?.('send.answered');
+    const result = deps.guard === undefined ? sent.result : await deps.guard.judge(delivery, sent);
     const mine = await deps.settle({ started: delivery, result });
     deps.reach?.('send.settled');
     if (!mine)
@@ -99,16 +105,19 @@ async function sendAndSettle(deps: ExecuteDeps, delivery: StartedDelivery): Prom
 async function send(
   deps: ExecuteDeps,
   { lineOaId, endpoint, retryKey, body, intact }: StartedDelivery,
-): Promise<AttemptResult> {
+): Promise<SentAttempt> {
   if (!intact)
-    return { outcome: 'refused', detail: 'the stored body is not the one that was decided; it was not sent' };
+    return {
+      result: { outcome: 'refused', detail: 'the stored body is not the one that was decided; it was not sent' },
+    };
   let channelAccessToken: string;
   try {
     channelAccessToken = await deps.channelAccessToken(lineOaId);
   } catch (error) {
-    return { outcome: 'auth', detail: errorText(error) }; // nothing was sent
+    return { result: { outcome: 'auth', detail: errorText(error) }, tokenError: error }; // nothing was sent
   }
-  return resultOf(await deps.line[endpoint]({ channelAccessToken, retryKey, body }));
+  const answer = await deps.line[endpoint]({ channelAccessToken, retryKey, body });
+  return { result: resultOf(answer), asked: { answer, token: channelAccessToken } };
 }
 
 function resultOf(answer: LineOutcome): AttemptResult {

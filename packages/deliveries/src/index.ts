@@ -18,3 +18,4 @@ export { type AttemptResult, type Settlement, settleDeliveries } from './settle.
 export { type Start, type StartedDelivery, startDeliveries, type Verdict } from './start.ts';
 export { DELIVERY_STATUSES, type DeliveryStatus, RETRY_KEY_HOURS, TRANSITIONS } from './state.ts';
 export { type AttemptOutcome, type NextStep, nextStep } from './verdict.ts';
+export { wakeDeliveries } from './wake.ts';

@@ -1,2 +1,10 @@
+export {
+  type ChannelSecret,
+  createLineAccountClient,
+  type LineAccountClient,
+  type MonthlyQuota,
+  type TokenIssue,
+  type Validation,
+} from './account-client.ts';
 export { createLineClient, type LineClient, type LineRequest } from './client.ts';
 export type { LineOutcome, ThrottleReason } from './outcome.ts';
