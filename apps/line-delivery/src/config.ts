@@ -1,3 +1,4 @@
+import { BREAKER_LIMITS } from '@dueline/accounts';
 import { parseConfig, seconds } from '@dueline/runtime';
 import { campaignStaleSeconds, workerConfig } from '@dueline/worker-app';
 import { z } from 'zod';
@@ -36,6 +37,16 @@ export const configSchema = workerConfig.extend({
     default: 60,
     productionMinimum: 60,
     description: 'Seconds beyond the deadline that a delivery belongs to the process that sends it.',
+  }),
+  PAUSED_LOOK_SECONDS: seconds({
+    default: 60,
+    productionMinimum: 10,
+    description: 'Seconds between two looks whether LINE would serve a paused account again; jittered by a fifth.',
+  }),
+  BREAKER_OPEN_SECONDS: seconds({
+    default: BREAKER_LIMITS.openSeconds,
+    productionMinimum: 30,
+    description: 'Seconds for which an account sends nothing after LINE refused five deliveries without a reason.',
   }),
   CAMPAIGN_STALE_SECONDS: campaignStaleSeconds,
   CAMPAIGN_CLOSE_INTERVAL_SECONDS: seconds({

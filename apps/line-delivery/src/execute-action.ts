@@ -16,6 +16,7 @@ import { discarded, type Handler, type Log } from '@dueline/mq';
 import { type Reach, withSpan } from '@dueline/runtime';
 import { type MenuLine, menuCalls } from './ask-menus.ts';
 import type { InHand } from './in-hand.ts';
+import type { Guard, SentAttempt } from './send-guard.ts';
 
 export interface ExecuteDeps {
   readonly db: Db;
@@ -29,6 +30,8 @@ export interface ExecuteDeps {
   readonly settle: (settlement: Settlement) => Promise<boolean>;
   /** Told after the verdict was written, before the slot is given back. Never rejects. */
   readonly onSettled: (outcome: AttemptResult['outcome'], started: StartedDelivery) => void | Promise<void>;
+  /** What stops an account's sends; without it every answer stands as it is. */
+  readonly guard?: Guard | undefined;
   readonly reach?: Reach | undefined;
 }
 
@@ -40,7 +43,8 @@ export const executeActions =
   (deps: ExecuteDeps): Handler<Tickets> =>
   async ({ tenant, data }, { signal }) => {
     let started = 0;
-    for (let rest: readonly Ticket[] = data.tickets; rest.length > 0; ) {
+    const admitted = (await deps.guard?.admit(tenant.lineOaId, data.tickets)) ?? data.tickets;
+    for (let rest: readonly Ticket[] = admitted; rest.length > 0; ) {
       const slots = await takeSlots(deps.inHand, { atMost: rest.length, signal });
       if (slots === 0) throw new Error('stopped before every delivery was started'); // unacked: the rest comes again
       started += await startInSlots(deps, { tenant, tickets: rest.slice(0, slots), slots });
@@ -66,7 +70,7 @@ async function startInSlots(
     const deliveries = await startDeliveries(deps.db, tenant, { tickets, start: deps.start });
     owned = deliveries.length;
     if (owned > 0) deps.reach?.('send.started');
-    for (const delivery of deliveries) void sendAndSettle(deps, delivery, () => send(deps, delivery));
+    for (const delivery of deliveries) void sendAndSettle(deps, delivery, () => sendJudged(deps, delivery));
     owned += await startMenusInSlots(deps, tenant, notAmong(deliveries, tickets));
     return owned;
   } finally {
@@ -119,19 +123,28 @@ async function sendAndSettle(
   }
 }
 
+/** What the attempt proved of the delivery, once it is known what the answer says of the account. */
+async function sendJudged(deps: ExecuteDeps, delivery: StartedSend): Promise<AttemptResult> {
+  const sent = await send(deps, delivery);
+  return deps.guard === undefined ? sent.result : deps.guard.judge(delivery, sent);
+}
+
 async function send(
   deps: ExecuteDeps,
   { lineOaId, endpoint, retryKey, body, intact }: StartedSend,
-): Promise<AttemptResult> {
+): Promise<SentAttempt> {
   if (!intact)
-    return { outcome: 'refused', detail: 'the stored body is not the one that was decided; it was not sent' };
+    return {
+      result: { outcome: 'refused', detail: 'the stored body is not the one that was decided; it was not sent' },
+    };
   let channelAccessToken: string;
   try {
     channelAccessToken = await deps.channelAccessToken(lineOaId);
   } catch (error) {
-    return { outcome: 'auth', detail: errorText(error) }; // nothing was sent
+    return { result: { outcome: 'auth', detail: errorText(error) }, tokenError: error }; // nothing was sent
   }
-  return resultOf(await deps.line[endpoint]({ channelAccessToken, retryKey, body }));
+  const answer = await deps.line[endpoint]({ channelAccessToken, retryKey, body });
+  return { result: resultOf(answer), asked: { answer, token: channelAccessToken } };
 }
 
 function resultOf(answer: LineOutcome): AttemptResult {

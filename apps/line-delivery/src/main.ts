@@ -1,4 +1,3 @@
-import { getChannelAccessToken } from '@dueline/accounts';
 import { closeCampaigns } from '@dueline/campaigns';
 import {
   actionExecute,
@@ -16,14 +15,13 @@ import { executeActions } from './execute-action.ts';
 import { createInHand } from './in-hand.ts';
 import { settleAttempts } from './settle.ts';
 import { startCampaigns } from './start-campaign.ts';
-import { cached } from './token-cache.ts';
+import { startGuarding } from './start-guarding.ts';
 
 const PREFETCH = 20;
 /** A freeze holds its people in memory, page by page, and takes seconds for a million. */
 const CAMPAIGNS_AT_ONCE = 2;
 const FREEZE_TIMEOUT_MS = 300_000;
 const SETTLE_BATCH = 200;
-const TOKEN_TTL_MS = 60_000;
 const EARLIER_BOOTS_EVERY_MS = 1_000;
 const config = configOrExit(loadConfig, process.env);
 
@@ -40,6 +38,7 @@ await runWorker('line-delivery', config, async (worker) => {
   });
   onStop('LINE client', () => line.close());
 
+  const { guard, tokens } = startGuarding(worker, config);
   const inHand = createInHand(config.SEND_CONCURRENCY);
   onStop('sends in hand', () => inHand.drain());
 
@@ -61,10 +60,8 @@ await runWorker('line-delivery', config, async (worker) => {
       leaseSeconds: config.ATTEMPT_DEADLINE_SECONDS + config.LEASE_MARGIN_SECONDS,
       settleSeconds: config.ATTEMPT_DEADLINE_SECONDS + config.SETTLE_MARGIN_SECONDS,
     },
-    channelAccessToken: cached(
-      (lineOaId) => getChannelAccessToken(db, { lineOaId, secretsKey: config.SECRETS_KEY }),
-      TOKEN_TTL_MS,
-    ),
+    guard,
+    channelAccessToken: tokens.get,
     onSettled: (outcome, started) => {
       attempts.inc({ outcome });
       return chunkSettled(started);

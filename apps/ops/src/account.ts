@@ -4,6 +4,7 @@ import type { Tenant } from '@dueline/contracts';
 import { type Db, inTransaction, openDatabase, type Tx } from '@dueline/db';
 import { skipHeldUp, spreadHeldUp, wakeDue } from '@dueline/scheduled-actions';
 import { recordCancelled } from '@dueline/trigger-rules';
+import { isPauseVerb, PAUSE_USAGE, type PauseDeps, parsePauseCommand, runPause } from './account-pause.ts';
 import { UsageError } from './actions/command-line.ts';
 import { loadAccountConfig } from './config.ts';
 
@@ -11,7 +12,9 @@ const USAGE = `usage: dueline account stop   <account id> | --organization <id> 
        dueline account resume <account id> | --organization <id>   --how catch_up|skip|spread [--by …] [--reason …] [--json]
 
 catch_up: what was held up is done at once; skip: it is cancelled; spread: it is done over some minutes.
-Messages that were planned before the stop, and campaigns, go on where they are, unless they are too late by now.`;
+Messages that were planned before the stop, and campaigns, go on where they are, unless they are too late by now.
+
+${PAUSE_USAGE}`;
 
 interface AccountCommand {
   readonly verb: 'stop' | 'resume';
@@ -21,6 +24,16 @@ interface AccountCommand {
   readonly how: ResumeHow | undefined;
   readonly json: boolean;
 }
+
+interface AccountDeps {
+  readonly env: NodeJS.ProcessEnv;
+  readonly print: (line: string) => void;
+  readonly login: string;
+  /** A secret that somebody typed or piped; none unless given. */
+  readonly readSecret?: PauseDeps['readSecret'];
+}
+
+const noSecret = async () => '';
 
 const ID = /^[1-9][0-9]{0,18}$/;
 
@@ -52,17 +65,19 @@ function parseWords(words: readonly string[]) {
   }
 }
 
-/** Stops or resumes an account or an organization, and prints what was done. */
+/** Stops, resumes, pauses or unpauses an account, or stops and resumes an organization, and prints what was done. */
 export async function runAccount(
   words: readonly string[],
-  { env, print, login }: { env: NodeJS.ProcessEnv; print: (line: string) => void; login: string },
+  { env, print, login, readSecret = noSecret }: AccountDeps,
 ): Promise<void> {
   if (words.length === 0 || words[0] === 'help' || words.includes('--help') || words.includes('-h')) {
     print(USAGE);
     return;
   }
   const config = loadAccountConfig(env);
-  const command = parseAccountCommand(words, { user: login });
+  const work = isPauseVerb(words[0])
+    ? pauseWork(parsePauseCommand(words, { user: login }), { print, readSecret, secretsKey: config.SECRETS_KEY })
+    : stopWork(parseAccountCommand(words, { user: login }), print);
   const { db, close } = openDatabase({
     url: config.DATABASE_URL,
     applicationName: 'ops',
@@ -70,14 +85,21 @@ export async function runAccount(
     onError: () => undefined, // the statement in hand throws
   });
   try {
-    const { verb, target, how } = command;
-    const count = how === undefined ? await stop(db, command) : await resume(db, { ...command, how });
-    const done = { command: verb, ...target, ...(how && { how, actions: count }) };
-    print(command.json ? JSON.stringify(done) : textOf(command, count));
+    await work(db);
   } finally {
     await close();
   }
 }
+
+const pauseWork = (command: ReturnType<typeof parsePauseCommand>, deps: PauseDeps) => (db: Db) =>
+  runPause(db, command, deps);
+
+const stopWork = (command: AccountCommand, print: AccountDeps['print']) => async (db: Db) => {
+  const { verb, target, how } = command;
+  const count = how === undefined ? await stop(db, command) : await resume(db, { ...command, how });
+  const done = { command: verb, ...target, ...(how && { how, actions: count }) };
+  print(command.json ? JSON.stringify(done) : textOf(command, count));
+};
 
 function textOf({ target, how }: AccountCommand, count: number): string {
   const name = 'lineOaId' in target ? `account ${target.lineOaId}` : `organization ${target.organizationId}`;

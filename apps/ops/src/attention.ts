@@ -83,6 +83,7 @@ const WHAT: Readonly<Record<AttentionItem['kind'], string>> = {
   delivery_unknown: 'delivery',
   rule_loops: 'rule',
   delivery_refused: 'delivery',
+  account_paused: 'account',
 };
 
 const detailOf = ({ detail, closedBy, resolution }: AttentionItem): string => {

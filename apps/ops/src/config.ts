@@ -3,6 +3,8 @@ import { z } from 'zod';
 
 const databaseUrl = z.url({ protocol: /^postgres(ql)?$/ });
 
+const KEY_BYTES = 32;
+
 export const migrateSchema = z.object({
   DATABASE_URL_DIRECT: databaseUrl.optional().describe('PostgreSQL without a pooler; DATABASE_URL when not given.'),
   DATABASE_URL: databaseUrl.describe('PostgreSQL, with the rights of the owner of the schema.'),
@@ -44,6 +46,12 @@ export const actionsSchema = z.object({
 
 export const accountSchema = z.object({
   DATABASE_URL: databaseUrl.describe('PostgreSQL, with the right to write.'),
+  SECRETS_KEY: z
+    .base64()
+    .transform((text) => Buffer.from(text, 'base64'))
+    .refine((key) => key.length === KEY_BYTES, `must be ${KEY_BYTES} bytes in base64`)
+    .optional()
+    .describe('Key that seals the credentials of an account, the same as that of line-delivery: 32 bytes in base64.'),
 });
 
 export const loadMigrateConfig = (env: NodeJS.ProcessEnv) => parseConfig(migrateSchema, env);

@@ -1,4 +1,5 @@
 import { userInfo } from 'node:os';
+import { text } from 'node:stream/consumers';
 import { PermanentError } from '@dueline/kernel';
 import { ConfigError, createLog, safeErrorText } from '@dueline/runtime';
 import { runAccount } from './account.ts';
@@ -15,7 +16,7 @@ const HELP = `usage: dueline <command>
   migrate            bring the database to this version's schema (DATABASE_URL)
   topology           declare exchanges, queues and policies (AMQP_URL, AMQP_MANAGEMENT_URL)
   topology --check   say what the broker lacks or has differently; exit 1 if anything
-  account            stop or resume an account or an organization; \`dueline account\` says how (DATABASE_URL)
+  account            stop, resume, pause or unpause an account, or store its token; \`dueline account\` says how (DATABASE_URL)
   audit [--json]     check what must always be true of the data; exit 1 if anything is not (DATABASE_URL)
   actions …          see and change waiting work; 'actions --help' says how (DATABASE_URL)
   attention …        see and dismiss what needs a person; 'attention --help' says how (DATABASE_URL)
@@ -57,7 +58,7 @@ const WITH_ARGUMENTS: Readonly<Record<string, () => Promise<void>>> = {
   actions: asPerson(runActions),
   attention: asPerson(runAttention),
   deliveries: asPerson(runDeliveries),
-  account: () => runAccount(rest, { env, print, login: login() }),
+  account: () => runAccount(rest, { env, print, login: login(), readSecret: () => text(process.stdin) }),
 };
 const command = WITH_ARGUMENTS[first ?? ''] ?? COMMANDS[words];
 if (command === undefined) {

@@ -48,7 +48,8 @@ export async function createOrganization(
 }
 
 /**
- * Creates a LINE Official Account with its channel access token, sealed under `secretsKey` (32 bytes).
+ * Creates a LINE Official Account with its channel access token, sealed under `secretsKey` (32 bytes). Without one it sends nothing until its
+ * credentials are stored.
  *
  * @throws PermanentError when the zone is no IANA zone, the organization does not exist, or the channel id is taken or malformed.
  */
@@ -59,15 +60,14 @@ export async function createLineOa(
     channelId: string;
     name: string;
     timezone: string;
-    channelAccessToken: string;
+    channelAccessToken?: string | undefined;
     secretsKey: Buffer;
   },
 ): Promise<Tenant> {
   requireZone(account.timezone);
-  const sealed = sealSecret(account.secretsKey, {
-    secret: account.channelAccessToken,
-    boundTo: tokenBinding(account.channelId),
-  });
+  const { channelAccessToken: secret, secretsKey } = account;
+  const sealed =
+    secret === undefined ? null : sealSecret(secretsKey, { secret, boundTo: tokenBinding(account.channelId) });
   const lineOaId = await insertedId(
     db,
     sql`

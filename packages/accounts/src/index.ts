@@ -1,7 +1,24 @@
-export { getChannelAccessToken, loadChannelIds } from './channel.ts';
+export {
+  BREAKER_LIMITS,
+  type BreakerLimits,
+  closeBreaker,
+  loadBreakers,
+  noteRefusal,
+  takeBreakerProbe,
+} from './breaker.ts';
+export {
+  type ChannelCredentials,
+  type CredentialsToStore,
+  getChannelCredentials,
+  type IssuedTokenKind,
+  loadChannelIds,
+  storeChannelCredentials,
+} from './channel.ts';
 export { createLineOa, createOrganization } from './create.ts';
 export { type Deed, recordDeed } from './deed.ts';
-export { type AccountName, listAccounts } from './list.ts';
+export { type AccountName, type AccountState, listAccountStates, listAccounts } from './list.ts';
+export { type Pause, type PauseReason, pauseAccount, type Shortage, unpauseAccount } from './pause.ts';
+export { type PausedAccount, takePausedAccounts } from './paused.ts';
 export { openSecret, sealSecret } from './secrets.ts';
 export {
   getStop,
@@ -12,3 +29,4 @@ export {
   type StopTarget,
   stopAccount,
 } from './stop.ts';
+export { forgetThrottled, noteThrottled } from './throttled.ts';

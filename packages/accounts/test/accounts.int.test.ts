@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { createLineOa, createOrganization, getChannelAccessToken, loadChannelIds } from '@dueline/accounts';
+import { createLineOa, createOrganization, getChannelCredentials, loadChannelIds } from '@dueline/accounts';
 import { lineOaDraft } from '@dueline/accounts/testing';
 import { inTransaction } from '@dueline/db';
 import { columnOf, type TestDb, testDb } from '@dueline/db/testing';
@@ -28,10 +28,12 @@ async function refusal(work: Promise<unknown>): Promise<string> {
 
 test('the token of an account opens with the key it was sealed with, and is not readable in the row', async () => {
   const { lineOaId } = await createLineOa(shared.db, draft());
-  expect(await getChannelAccessToken(shared.db, { lineOaId, secretsKey })).toBe('channel-access-token');
+  expect(await getChannelCredentials(shared.db, { lineOaId, secretsKey })).toEqual({
+    ...{ kind: 'stored', channelAccessToken: 'channel-access-token' },
+  });
   const [row] = await columnOf(shared.db, 'select line_oa::text from line_oa where id = $1', [lineOaId]);
   expect(row).not.toContain('channel-access-token');
-  expect(await refusal(getChannelAccessToken(shared.db, { lineOaId, secretsKey: randomBytes(32) }))).toMatch(
+  expect(await refusal(getChannelCredentials(shared.db, { lineOaId, secretsKey: randomBytes(32) }))).toMatch(
     'does not open',
   );
 });
@@ -42,7 +44,7 @@ test("a token copied into another account's row does not open there", async () =
     'update line_oa set channel_access_token_sealed = (select channel_access_token_sealed from line_oa where id = $1) where id = $2',
     [one.lineOaId, two.lineOaId],
   );
-  expect(await refusal(getChannelAccessToken(shared.db, { lineOaId: two.lineOaId, secretsKey }))).toMatch(
+  expect(await refusal(getChannelCredentials(shared.db, { lineOaId: two.lineOaId, secretsKey }))).toMatch(
     'does not open',
   );
 });
@@ -51,7 +53,7 @@ test('an account without a token, or none at all, has no token to give', async (
   const { lineOaId } = await createLineOa(shared.db, draft());
   await shared.db.$client.query('update line_oa set channel_access_token_sealed = null where id = $1', [lineOaId]);
   for (const id of [lineOaId, '999999']) {
-    expect(await refusal(getChannelAccessToken(shared.db, { lineOaId: id, secretsKey }))).toBe(
+    expect(await refusal(getChannelCredentials(shared.db, { lineOaId: id, secretsKey }))).toBe(
       'account has no channel access token',
     );
   }

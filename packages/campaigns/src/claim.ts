@@ -18,7 +18,7 @@ type ClaimedRow = {
 
 /**
  * scheduled -> sending for up to `limit` campaigns whose time has come, oldest first; one that was frozen before goes on after
- * its `not_after` too, so that what LINE may have is settled. None of a stopped account. Safe from any number of claimers at once: each campaign is
+ * its `not_after` too, so that what LINE may have is settled. None of a stopped or paused account. Safe from any number of claimers at once: each campaign is
  * returned to one of them.
  */
 export async function claimCampaigns(
@@ -31,7 +31,8 @@ export async function claimCampaigns(
        where status = 'scheduled' and start_date <= app_now() and deleted_date is null
          and (not_after is null or not_after > app_now() or frozen_at is not null)
          and not exists (select from line_oa join organization on organization.id = line_oa.organization_id
-                          where line_oa.id = campaign.line_oa_id and (line_oa.stopped_at is not null or organization.stopped_at is not null))
+                          where line_oa.id = campaign.line_oa_id
+                            and (line_oa.status <> 'active' or line_oa.stopped_at is not null or organization.stopped_at is not null))
        order by start_date, id limit ${limit}
          for no key update skip locked
     )

@@ -15,7 +15,7 @@ const LIVELINESS: readonly Invariant[] = [
   },
   {
     id: 'I15.campaign',
-    says: 'a campaign that is due is claimed soon, or fails because it is too late, unless its account is stopped',
+    says: 'a campaign that is due is claimed soon, or fails because it is too late, unless its account is stopped or paused',
     // What was taken back is due from then on, and its start long past.
     offending: ({ overdueSeconds }) => sql`
       select format('campaign %s: due since %s, scheduled since %s', id, start_date, updated_date) as what from campaign
@@ -23,7 +23,8 @@ const LIVELINESS: readonly Invariant[] = [
          and start_date < app_now() - make_interval(secs => ${overdueSeconds})
          and updated_date < clock_timestamp() - make_interval(secs => ${overdueSeconds})
          and not exists (select from line_oa join organization on organization.id = line_oa.organization_id
-                          where line_oa.id = campaign.line_oa_id and (line_oa.stopped_at is not null or organization.stopped_at is not null))`,
+                          where line_oa.id = campaign.line_oa_id
+                            and (line_oa.status <> 'active' or line_oa.stopped_at is not null or organization.stopped_at is not null))`,
   },
   {
     id: 'I15.campaign_end',

@@ -15,7 +15,13 @@ create table line_oa (
   timezone text not null default 'Asia/Tokyo',
   -- sealed with the deployment's key (accounts package); never readable from the database alone
   channel_access_token_sealed text,
-  status text not null default 'active' constraint line_oa_status_known check (status in ('active', 'paused_auth', 'paused_quota')),
+  channel_secret_sealed text,
+  -- stored: the sealed token is used; else tokens are issued by LINE for the channel's id and secret
+  token_kind text collate "C" not null default 'stored' constraint line_oa_token_kind_known
+    check (token_kind in ('stored', 'stateless', 'short_lived')),
+  -- a paused account sends nothing clean; why and since when is in account_trouble
+  status text not null default 'active' constraint line_oa_status_known
+    check (status in ('active', 'paused_auth', 'paused_quota', 'paused_by_person')),
   created_date timestamptz not null default app_now(),
   deleted_date timestamptz,
   constraint line_oa_channel_id_key unique (channel_id),

@@ -21,6 +21,7 @@ const WITHOUT_TENANT_KEY = ['attribute_change', 'delivery_attempt', 'event_archi
 /** Checked once per statement instead. */
 const BY_STATEMENT = ['action_wait', 'delivery', 'scheduled_action', 'scheduled_action_edit'];
 const READ_ONLY = [
+  'account_trouble',
   'audit_log',
   'awaited_source',
   'campaign_chunk',

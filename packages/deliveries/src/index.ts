@@ -21,3 +21,4 @@ export { type Start, type StartedDelivery, type StartedSend, startDeliveries, ty
 export { type StartedMenu, startMenuDeliveries } from './start-menus.ts';
 export { DELIVERY_STATUSES, type DeliveryStatus, RETRY_KEY_HOURS, TRANSITIONS } from './state.ts';
 export { type AttemptOutcome, type NextStep, nextStep } from './verdict.ts';
+export { wakeDeliveries } from './wake.ts';

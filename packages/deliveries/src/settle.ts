@@ -13,6 +13,10 @@ export interface AttemptResult {
   /** LINE's id of the request that was accepted, when an earlier one was. */
   readonly acceptedRequestId?: string | undefined;
   readonly detail?: string | undefined;
+  /** Not to be ended by a refusal, nor asked at the usual pace: planned again after so many milliseconds of product time. */
+  readonly holdMs?: number | undefined;
+  /** Of a clean refusal, whose fault it is: the content's, for everybody, or that of some of its recipients. */
+  readonly refusedFor?: 'content' | 'recipients' | undefined;
 }
 
 /** One attempt that ended. */
@@ -36,7 +40,7 @@ type SettlementRow = Settlement & { readonly next: NextStep };
 export async function settleDeliveries(db: Db | Tx, settlements: readonly Settlement[]): Promise<ReadonlySet<string>> {
   const rows = settlements.map((settlement) => ({
     ...settlement,
-    next: nextStep(settlement.result.outcome, settlement.started),
+    next: nextStep(settlement.result.outcome, { ...settlement.started, holdMs: settlement.result.holdMs }),
   }));
   const col = (read: (row: SettlementRow) => string | number | null | undefined, type: 'bigint' | 'integer' | 'text') =>
     column(

@@ -15,6 +15,10 @@ export interface StartedDelivery extends Tenant, Ticket {
   readonly attemptNo: number;
   /** Of the attempts before this one. */
   readonly verdict: Verdict;
+  /** How many attempts under this key LINE has refused before. */
+  readonly refusals: number;
+  /** Which part of a chunk that was split; empty: a whole one. */
+  readonly splitPath: string;
   readonly retryKey: string;
   /** The exact bytes to send. */
   readonly body: string;
@@ -44,6 +48,8 @@ type StartedRow = {
   campaign_id: string | null;
   attempt_no: number;
   ambiguous: boolean;
+  refusals: number;
+  split_path: string;
   retry_key: string;
   body: string;
   body_sha256: string;
@@ -54,7 +60,7 @@ type StartedRow = {
  * planned -> sending for the tenant's rows whose fence fits and that are due, with the attempt written ahead in the same
  * transaction; the others (decided by another, not due, account paused or stopped, too late) are left out. A clean row is not started
  * after `deliver_until`; an ambiguous one is, until 23 hours after its first attempt, because repeating the key is the only
- * way to learn what became of it. A clean chunk starts only while its campaign is `sending`; the campaign is held meanwhile, so that
+ * way to learn what became of it; for the same reason it is started though its account is paused, but never of a stopped one. A clean chunk starts only while its campaign is `sending`; the campaign is held meanwhile, so that
  * whoever stops it afterwards sees the chunk on its way. What is not of a campaign waits, while it is clean, for the end of its
  * account's quiet hours. Switches of menus are left to startMenuDeliveries.
  *
@@ -91,23 +97,24 @@ export async function startRows(
          order by id
            for share
       ), held as materialized (
-        select delivery.id, attempts.count, attempts.ambiguous
+        select delivery.id, attempts.count, attempts.ambiguous, attempts.refusals
           from delivery
           join ${ticketRows(tickets)} on delivery.id = ticket.id and delivery.fence = ticket.fence
           left join campaigns on campaigns.id = delivery.campaign_id
-          join line_oa as account on account.id = delivery.line_oa_id and account.status = 'active' and account.deleted_date is null
-           and account.stopped_at is null
+          join line_oa as account on account.id = delivery.line_oa_id and account.deleted_date is null and account.stopped_at is null
           join organization on organization.id = delivery.organization_id and organization.stopped_at is null
          cross join lateral (
            select count(*)::int as count,
                   coalesce(bool_or(retry_key = delivery.retry_key and ${isInDoubt}), false) as ambiguous,
                   coalesce(bool_or(outcome is null
-                    and started_at > clock_timestamp() - make_interval(secs => ${start.settleSeconds})), false) as unsettled
+                    and started_at > clock_timestamp() - make_interval(secs => ${start.settleSeconds})), false) as unsettled,
+                  count(*) filter (where retry_key = delivery.retry_key and outcome = 'refused')::int as refusals
              from delivery_attempt where delivery_id = delivery.id) as attempts
          where delivery.status = 'planned' and ${isChosen}
            and delivery.organization_id = ${tenant.organizationId} and delivery.line_oa_id = ${tenant.lineOaId}
            and delivery.next_attempt_at <= app_now()
            and (delivery.campaign_id is null or campaigns.id is not null or attempts.ambiguous)
+           and (account.status = 'active' or attempts.ambiguous)
            and not attempts.unsettled
            and (attempts.ambiguous or delivery.deliver_until > app_now())
            and (attempts.ambiguous or delivery.campaign_id is not null or account.quiet_from is null or account.quiet_policy = 'ignore'
@@ -126,12 +133,12 @@ export async function startRows(
                updated_date = clock_timestamp()
           from held
          where delivery.id = held.id
-        returning delivery.*, held.count + 1 as attempt_no, held.ambiguous
+        returning delivery.*, held.count + 1 as attempt_no, held.ambiguous, held.refusals
       ), written_ahead as (
         insert into delivery_attempt (delivery_id, attempt_no, organization_id, line_oa_id, fence, claimed_by, retry_key)
         select id, attempt_no, organization_id, line_oa_id, fence, claimed_by, retry_key from started
       )
-      select id, fence, endpoint, campaign_id, attempt_no, ambiguous, retry_key, body, body_sha256, traceparent from started order by id`);
+      select id, fence, endpoint, campaign_id, attempt_no, ambiguous, refusals, split_path, retry_key, body, body_sha256, traceparent from started order by id`);
   return rows.map((row) => parseStarted(row, tenant));
 }
 
@@ -145,6 +152,8 @@ function parseStarted(row: StartedRow, tenant: Tenant): StartedDelivery {
     campaignId: row.campaign_id,
     attemptNo: row.attempt_no,
     verdict: row.ambiguous ? 'ambiguous' : 'clean',
+    refusals: row.refusals,
+    splitPath: row.split_path,
     retryKey: row.retry_key,
     body: row.body,
     intact: createHash('sha256').update(row.body).digest('hex') === row.body_sha256,

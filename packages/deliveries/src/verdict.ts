@@ -19,11 +19,14 @@ const NOT_SERVED = { baseMs: 1_000, capMs: 60_000 };
  *
  * A refusal ends the delivery only while nothing before it is in doubt: it proves that *this* attempt reached nobody, not
  * an earlier one. Nothing else but acceptance ends it here; its key is repeated until `deliver_until` or the 23 hours.
+ *
+ * @param options.holdMs Whoever judged the attempt wants the delivery to be planned again after this, unless LINE accepted it.
  */
 export function nextStep(
   outcome: AttemptOutcome,
-  { verdict, attemptNo }: { verdict: Verdict; attemptNo: number },
+  { verdict, attemptNo, holdMs }: { verdict: Verdict; attemptNo: number; holdMs?: number | undefined },
 ): NextStep {
+  if (holdMs !== undefined && outcome !== 'accepted' && outcome !== 'already') return { to: 'planned', waitMs: holdMs };
   switch (outcome) {
     case 'accepted':
     case 'already':

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Tenant } from '@dueline/contracts';
 import { columnOf, guardedMoves, insertTenant, moveProductTime, type TestDb, testDb } from '@dueline/db/testing';
-import { announceDeliveries, retryKey, TRANSITIONS } from '@dueline/deliveries';
+import { announceDeliveries, retryKey, TRANSITIONS, wakeDeliveries } from '@dueline/deliveries';
 import { deliveryToCreate } from '@dueline/deliveries/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { create, HOUR, letWaitsPass, mustStart, plan, settle, start, startNow, stateOf } from './support.ts';
@@ -44,6 +44,8 @@ test('what is started is the exact body that was stored, with its key, and its a
     fence: '1',
     attemptNo: 1,
     verdict: 'clean',
+    refusals: 0,
+    splitPath: '',
     retryKey: stored.retry_key,
     body: stored.body,
     traceparent: 'trace',
@@ -121,16 +123,39 @@ test.for(REFUSED)('a delivery that %s is not started', async ([, change]) => {
   expect(await columnOf(own.db, 'select count(*) from delivery_attempt')).toEqual(['0']);
 });
 
-test.for(['paused_auth', 'paused_quota'])(
-  'a delivery of an account that is %s is not started, and is when the account works again',
+test.for(['paused_auth', 'paused_quota', 'paused_by_person'])(
+  'a delivery of an account that is %s waits while it is clean, and its key goes on being asked for while it is in doubt',
   async (status) => {
     const { id } = await plan(own.db, tenant);
+    const inDoubt = await plan(own.db, tenant);
+    await settle(own.db, await mustStart(own.db, tenant, inDoubt.id), { outcome: 'ambiguous' });
+    await query(`update delivery set next_attempt_at = app_now()`);
     await query('update line_oa set status = $1', [status]);
     expect(await startNow(own.db, tenant, id)).toBeUndefined();
+    expect(await startNow(own.db, tenant, inDoubt.id)).toMatchObject({ verdict: 'ambiguous' });
     await query(`update line_oa set status = 'active'`);
     expect(await startNow(own.db, tenant, id)).toBeDefined();
   },
 );
+
+test('a delivery says how often LINE has refused its present key', async () => {
+  const { id } = await plan(own.db, tenant);
+  await settle(own.db, await mustStart(own.db, tenant, id), { outcome: 'refused', holdMs: 1_000 });
+  await letWaitsPass(own.db);
+  expect(await mustStart(own.db, tenant, id)).toMatchObject({ verdict: 'clean', refusals: 1, attemptNo: 2 });
+});
+
+test('what an account has planned is announced at once when it is woken, however often it was announced in vain', async () => {
+  const { id } = await plan(own.db, tenant);
+  const other = await plan(own.db, await insertTenant(own.db));
+  const announce = () => announceDeliveries(own.db, { limit: 10, againAfterSeconds: 60 });
+  await query('update delivery set published_at = null');
+  expect(await announce()).toHaveLength(2);
+  expect(await announce()).toEqual([]);
+  expect(await wakeDeliveries(own.db, tenant)).toBe(1);
+  expect((await announce()).map((ticket) => ticket.id)).toEqual([id]);
+  expect(other.id).not.toBe(id);
+});
 
 test.for(['line_oa', 'organization'])(
   'a delivery whose %s is stopped is neither announced nor started, not even to learn what became of it, until it is resumed',

@@ -57,3 +57,14 @@ test('after any attempt that LINE did not accept the next is at most ten minutes
     { numRuns: 1_000 },
   );
 });
+
+test.for(['refused', 'throttled', 'auth', 'ambiguous', 'accepted', 'already'] as const)(
+  'whoever judged an attempt says when the delivery goes on, unless LINE accepted it: %s',
+  (outcome) => {
+    for (const verdict of ['clean', 'ambiguous'] as const) {
+      const step = nextStep(outcome, { verdict, attemptNo: 1, holdMs: 3_600_000 });
+      const isAccepted = outcome === 'accepted' || outcome === 'already';
+      expect(step).toEqual(isAccepted ? { to: 'accepted' } : { to: 'planned', waitMs: 3_600_000 });
+    }
+  },
+);

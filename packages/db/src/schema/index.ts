@@ -1,3 +1,4 @@
+export { accountTrouble } from './account-trouble.ts';
 export { actionOperation } from './action-operation.ts';
 export { actionOperationStep } from './action-operation-step.ts';
 export { actionWait } from './action-wait.ts';

@@ -3,7 +3,7 @@ import { pgTable, smallint, text, unique } from 'drizzle-orm/pg-core';
 import { id, instant } from './columns.ts';
 
 /**
- * A LINE Official Account. Written by accounts; its token is sealed, and opened in line-delivery only.
+ * A LINE Official Account. Written by accounts; its token and secret are sealed, and opened in line-delivery only.
  * stopped_at: the emergency stop. quiet_from and quiet_to: local times HH:MM of its zone, during which nothing is sent.
  * line_oa_tenant_key exists so that tenant rows refer to organization and account together.
  */
@@ -16,7 +16,11 @@ export const lineOa = pgTable(
     name: text('name').notNull(),
     timezone: text('timezone').notNull().default('Asia/Tokyo'),
     channelAccessTokenSealed: text('channel_access_token_sealed'),
-    status: text('status', { enum: ['active', 'paused_auth', 'paused_quota'] })
+    channelSecretSealed: text('channel_secret_sealed'),
+    tokenKind: text('token_kind', { enum: ['stored', 'stateless', 'short_lived'] })
+      .notNull()
+      .default('stored'),
+    status: text('status', { enum: ['active', 'paused_auth', 'paused_quota', 'paused_by_person'] })
       .notNull()
       .default('active'),
     stoppedAt: instant('stopped_at'),

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { cached } from '../src/token-cache.ts';
+import { cached } from '../src/cached.ts';
 
 test('a value is loaded once per key until its time is over; a failure is not remembered', async () => {
   const load = vi.fn(async (key: string) => {

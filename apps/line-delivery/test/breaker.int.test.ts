@@ -1,0 +1,133 @@
+import { BREAKER_LIMITS } from '@dueline/accounts';
+import { columnOf, testDb } from '@dueline/db/testing';
+import { nthUserId } from '@dueline/line-simulator';
+import { expect, test } from 'vitest';
+import { planCampaign, planPushes, replicaOf, type Stage, stageOf } from './guarded-stage.ts';
+
+const PUSH = '/v2/bot/message/push';
+const VALIDATE = '/v2/bot/message/validate/push';
+const breaker = async ({ db }: Stage) =>
+  (await columnOf(db, 'select breaker_until is not null from account_trouble'))[0] ?? 'none';
+const spurious = (endpoint: string, max: number) => ({
+  rules: [{ id: 'f', match: { endpoint }, max, effect: { type: 'status', status: 400 } as const }],
+});
+
+test('an outage that refuses twenty sends opens the breaker for all replicas, fails nobody, and all go out after it [T21]', async () => {
+  await using database = await testDb();
+  const stage = await stageOf(database.db);
+  const [one, two] = [replicaOf(stage), replicaOf(stage)];
+  const tickets = await planPushes(stage, 40);
+  stage.simulator.faults.set(spurious('push', 20));
+
+  await one.send(tickets.slice(0, 20));
+  expect([await stage.states(), await breaker(stage)]).toEqual([['planned 40'], 'true']);
+  await two.send(tickets.slice(20));
+  await stage.pass(200);
+  await Promise.all([one.round(), two.round()]);
+  expect(stage.requests(PUSH)).toHaveLength(20);
+
+  await stage.pass(101);
+  await Promise.all([one.round(), two.round()]);
+  expect(stage.requests(PUSH)).toHaveLength(21); // one to see, and LINE is well
+  expect(await breaker(stage)).toBe('false');
+  await stage.pass(60);
+  await expect // the other replica may believe for a second that it is open
+    .poll(async () => {
+      await Promise.all([one.round(), two.round()]);
+      return stage.states();
+    })
+    .toEqual(['accepted 40']);
+
+  expect([...stage.simulator.ledger.receipts()]).toHaveLength(40);
+  expect([...stage.simulator.ledger.violations()]).toEqual([]);
+});
+
+test('while LINE goes on refusing, one delivery in each five minutes is sent to see, and nobody is failed', async () => {
+  await using database = await testDb();
+  const stage = await stageOf(database.db);
+  const replica = replicaOf(stage);
+  await planPushes(stage, 10);
+  stage.simulator.faults.set(spurious('push', 1_000));
+  await replica.round();
+  for (let turn = 0; turn < 4; turn += 1) {
+    await stage.pass(301);
+    await replica.round();
+    await replica.round();
+  }
+  expect([await stage.states(), stage.requests(PUSH).length]).toEqual([['planned 10'], 14]);
+});
+
+test('chunks of a campaign that are refused by an outage are sent whole, each under its own key', async () => {
+  await using database = await testDb();
+  const stage = await stageOf(database.db);
+  const replica = replicaOf(stage);
+  await planCampaign(stage, 1_250);
+  stage.simulator.faults.set(spurious('multicast', 3));
+  await replica.round();
+  expect(await stage.states()).toEqual(['planned 3']);
+  await stage.pass(70);
+  await replica.round();
+  expect(await stage.states()).toEqual(['accepted 3']);
+  expect([...stage.simulator.ledger.receipts()]).toHaveLength(1_250);
+  expect([...stage.simulator.ledger.violations()]).toEqual([]);
+});
+
+test('a push that names its recipient as the reason is refused at once, and many of them stop nobody else', async () => {
+  await using database = await testDb();
+  const users = [{ prefix: 'e', count: 5 }];
+  const stage = await stageOf(database.db, { users });
+  const replica = replicaOf(stage);
+  await planPushes(stage, 15); // ten of them are nobody that this account knows
+  await replica.round();
+  expect([await stage.states(), await breaker(stage)]).toEqual([['accepted 5', 'refused 10'], 'none']);
+  expect([...stage.simulator.ledger.receipts()].map(({ user }) => user).sort()).toEqual(
+    [0, 1, 2, 3, 4].map((n) => nthUserId('e', n)).sort(),
+  );
+});
+
+test('content that LINE would refuse to anybody is refused at once, and asked about once', async () => {
+  await using database = await testDb();
+  const stage = await stageOf(database.db);
+  const replica = replicaOf(stage);
+  await planPushes(stage, 1);
+  stage.simulator.faults.set({
+    rules: ['push', 'validate/push'].map((endpoint) => ({
+      ...{ id: endpoint.replace('/', '-'), match: { endpoint } },
+      effect: { type: 'status', status: 400 } as const,
+    })),
+  });
+  await replica.round();
+  expect([await stage.states(), stage.requests(VALIDATE).length]).toEqual([['refused 1'], 1]);
+});
+
+test('one that is refused again a minute later, when LINE serves others, is its recipient’s own fault', async () => {
+  await using database = await testDb();
+  const stage = await stageOf(database.db);
+  const replica = replicaOf(stage);
+  await planPushes(stage, 3);
+  const match = { endpoint: 'push', bodyContains: '[[lid:a1]]' };
+  stage.simulator.faults.set({ rules: [{ id: 'f', match, effect: { type: 'status', status: 400 } }] });
+  await replica.round();
+  expect(await stage.states()).toEqual(['accepted 2', 'planned 1']);
+  await stage.pass(70);
+  await replica.round();
+  expect([await stage.states(), await breaker(stage)]).toEqual([['accepted 2', 'refused 1'], 'false']);
+});
+
+test('when LINE does not say whether the content is bad, nobody is failed', async () => {
+  await using database = await testDb();
+  const stage = await stageOf(database.db);
+  const replica = replicaOf(stage, { ...BREAKER_LIMITS, refusals: 100 });
+  await planPushes(stage, 3);
+  stage.simulator.faults.set({
+    rules: [
+      { id: 'a', match: { endpoint: 'push' }, effect: { type: 'status', status: 400 } },
+      { id: 'b', match: { endpoint: 'validate/push' }, effect: { type: 'status', status: 500 } },
+    ],
+  });
+  for (let minute = 0; minute < 3; minute += 1) {
+    await replica.round();
+    await stage.pass(70);
+  }
+  expect(await stage.states()).toEqual(['planned 3']);
+});
