@@ -3,6 +3,7 @@ import type { ActionRequest } from '@dueline/contracts';
 import type { Tx } from '@dueline/db';
 import { type CreatedDelivery, createDeliveries, type DeliveryToCreate } from '@dueline/deliveries';
 import { PermanentError } from '@dueline/kernel';
+import { isMenuRequest, type MenuToSwitch, switchMenus } from './switch-menus.ts';
 
 /** An action that was decided for one person, and what it stands for. */
 export interface ActionToPerform extends Omit<DeliveryToCreate, 'channelId' | 'request'> {
@@ -19,14 +20,15 @@ export async function performActions(tx: Tx, actions: readonly ActionToPerform[]
     tx,
     actions.map(({ lineOaId }) => lineOaId),
   );
-  return createDeliveries(
-    tx,
-    actions.map((action) => {
-      const channelId = channelIds.get(action.lineOaId);
-      if (channelId === undefined) throw new Error('the account of an action does not exist');
-      const { request } = action;
-      if (request.actionType !== 'send_message') throw new PermanentError(`nothing performs ${request.actionType}`);
-      return { ...action, channelId, request };
-    }),
-  );
+  const sends: DeliveryToCreate[] = [];
+  const menus: MenuToSwitch[] = [];
+  for (const action of actions) {
+    const channelId = channelIds.get(action.lineOaId);
+    if (channelId === undefined) throw new Error('the account of an action does not exist');
+    const { request } = action;
+    if (isMenuRequest(request)) menus.push({ ...action, channelId, request });
+    else if (request.actionType === 'send_message') sends.push({ ...action, channelId, request });
+    else throw new PermanentError(`nothing performs ${request.actionType}`);
+  }
+  return [...(await createDeliveries(tx, sends)), ...(await switchMenus(tx, menus))];
 }

@@ -54,7 +54,7 @@ export const DELIVERY_INVARIANTS: readonly Invariant[] = [
       )
       select format('scheduled_action %s: %s with %s deliveries', action.id, status, deliveries) as what
         from scheduled_action as action join effect using (id)
-       where (status = 'done' and action_type in ('send_message', 'switch_rich_menu', 'unlink_rich_menu')
+       where (status = 'done' and action_type = 'send_message'
               and executed_at > app_now() - make_interval(days => ${historyDays}) and deliveries <> 1)
           or (status <> 'done' and deliveries > 0)`,
   },
