@@ -2,6 +2,7 @@ import { CAMPAIGN_INVARIANTS } from '@dueline/campaigns';
 import { type AuditLimits, checkInvariants, DB_INVARIANTS, type Db, type Invariant, openDatabase } from '@dueline/db';
 import { DELIVERY_INVARIANTS } from '@dueline/deliveries';
 import { PermanentError } from '@dueline/kernel';
+import { RICH_MENU_INVARIANTS } from '@dueline/rich-menus';
 import { SCHEDULED_ACTION_INVARIANTS } from '@dueline/scheduled-actions';
 import { TRIGGER_RULE_INVARIANTS } from '@dueline/trigger-rules';
 import { loadAuditConfig } from './config.ts';
@@ -13,6 +14,7 @@ export const INVARIANTS: readonly Invariant[] = [
   ...SCHEDULED_ACTION_INVARIANTS,
   ...DELIVERY_INVARIANTS,
   ...CAMPAIGN_INVARIANTS,
+  ...RICH_MENU_INVARIANTS,
 ];
 
 /** Whole tables are read: longer than any worker may take. */

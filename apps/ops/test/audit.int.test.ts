@@ -7,6 +7,7 @@ import { expect, test } from 'vitest';
 import { audit, INVARIANTS } from '../src/audit.ts';
 import { CAMPAIGN_PLANTS } from './campaign-plants.ts';
 import { healthyDatabase } from './healthy.ts';
+import { MENU_PLANTS } from './healthy-menus.ts';
 
 const LIMITS = { leaseOverSeconds: 60, silentSeconds: 900, overdueSeconds: 300, historyDays: 31 };
 
@@ -21,6 +22,7 @@ const HOUR_AGO = `app_now() - interval '1 hour'`;
 /** For each invariant the faults that it must find, alone. */
 const PLANTS: readonly (readonly [id: string, fault: string, sql: string])[] = [
   ...CAMPAIGN_PLANTS,
+  ...MENU_PLANTS,
   ['I14.event_outbox', 'nobody decides it', event('status, lease_until', `'published', ${HOUR_AGO}`)],
   [
     'I14.batch_in_hand',
@@ -56,7 +58,8 @@ const PLANTS: readonly (readonly [id: string, fault: string, sql: string])[] = [
     'I4.delivery',
     'ended over the head of its owner',
     `insert into delivery_attempt (delivery_id, attempt_no, organization_id, line_oa_id, fence, claimed_by, retry_key)
-     select delivery_id, 2, organization_id, line_oa_id, fence + 2, 'line:2', retry_key from delivery_attempt;
+     select delivery_id, 2, organization_id, line_oa_id, fence + 2, 'line:2', retry_key from delivery_attempt
+      where delivery_id = (select id from delivery where kind = 'action');
      update delivery set fence = fence + 2`,
   ],
   [
@@ -88,7 +91,8 @@ const PLANTS: readonly (readonly [id: string, fault: string, sql: string])[] = [
     'I13b',
     'accepted twice',
     `insert into delivery_attempt (delivery_id, attempt_no, organization_id, line_oa_id, fence, claimed_by, retry_key, finished_at, outcome)
-     select delivery_id, 2, organization_id, line_oa_id, fence - 1, claimed_by, retry_key, finished_at, outcome from delivery_attempt`,
+     select delivery_id, 2, organization_id, line_oa_id, fence - 1, claimed_by, retry_key, finished_at, outcome from delivery_attempt
+      where delivery_id = (select id from delivery where kind = 'action')`,
   ],
   [
     'I13c',
@@ -130,6 +134,7 @@ async function plant(db: Db, sql: string): Promise<void> {
     'campaign',
     'campaign_chunk',
     'scheduled_action_edit',
+    'rich_menu_wish',
   ];
   for (const table of guarded) await db.$client.query(`alter table ${table} disable trigger user`);
   await db.$client.query(sql);

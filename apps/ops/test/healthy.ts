@@ -8,10 +8,11 @@ import { claimBatch, finishActions, holdActions, scheduleMany } from '@dueline/s
 import { actionToSchedule } from '@dueline/scheduled-actions/testing';
 import { createRule, type LogEntry, recordDecisions } from '@dueline/trigger-rules';
 import { startCampaigns } from './healthy-campaigns.ts';
+import { switchMenus } from './healthy-menus.ts';
 
 /**
  * As the apps make them: one action that is done and whose message LINE accepted, and one that was cancelled; a broadcast and a
- * multicast of two chunks that are sent.
+ * multicast of two chunks that are sent; a person who got a menu and lost it again.
  */
 export async function healthyDatabase(db: Db): Promise<void> {
   const tenant = await insertTenant(db);
@@ -29,6 +30,7 @@ export async function healthyDatabase(db: Db): Promise<void> {
   );
   await decide(db, tenant, { userId, triggerRuleId });
   await send(db, tenant);
+  await switchMenus(db, tenant, { userId });
   const sender = await startCampaigns(db);
   await send(db, sender);
   await closeCampaigns(db);

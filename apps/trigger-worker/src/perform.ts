@@ -11,6 +11,7 @@ import {
   type MembershipChange,
   setAttributes,
 } from '@dueline/recipients';
+import { isMenuRequest, type MenuToSwitch, switchMenus } from './switch-menus.ts';
 
 /** An action that was decided for one person, and what it stands for. */
 export interface ActionToPerform extends Omit<DeliveryToCreate, 'channelId' | 'request'> {
@@ -81,14 +82,15 @@ async function askLine(tx: Tx, actions: readonly ActionToPerform[]): Promise<Cre
     tx,
     asking.map(({ lineOaId }) => lineOaId),
   );
-  return createDeliveries(
-    tx,
-    asking.map((action) => {
-      const channelId = channelIds.get(action.lineOaId);
-      if (channelId === undefined) throw new Error('the account of an action does not exist');
-      const { request } = action;
-      if (request.actionType !== 'send_message') throw new PermanentError(`nothing performs ${request.actionType}`);
-      return { ...action, channelId, request };
-    }),
-  );
+  const sends: DeliveryToCreate[] = [];
+  const menus: MenuToSwitch[] = [];
+  for (const action of asking) {
+    const channelId = channelIds.get(action.lineOaId);
+    if (channelId === undefined) throw new Error('the account of an action does not exist');
+    const { request } = action;
+    if (isMenuRequest(request)) menus.push({ ...action, channelId, request });
+    else if (request.actionType === 'send_message') sends.push({ ...action, channelId, request });
+    else throw new PermanentError(`nothing performs ${request.actionType}`);
+  }
+  return [...(await createDeliveries(tx, sends)), ...(await switchMenus(tx, menus))];
 }

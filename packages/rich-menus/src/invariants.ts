@@ -25,7 +25,7 @@ export const RICH_MENU_INVARIANTS: readonly Invariant[] = [
        where delivery.created_date > app_now() - make_interval(days => ${historyDays})
          and ((endpoint in ('richmenu_link', 'richmenu_unlink')) <> (wish.delivery_id is not null)
               or wish.user_id <> delivery.user_id or wish.line_oa_id <> delivery.line_oa_id
-              or (endpoint = 'richmenu_unlink') <> (wish.rich_menu_id is null))`,
+              or (wish.delivery_id is not null and (endpoint = 'richmenu_unlink') <> (wish.rich_menu_id is null)))`,
   },
   {
     id: 'I31.order',
