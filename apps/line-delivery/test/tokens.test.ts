@@ -16,7 +16,7 @@ function stage(credentials: () => ChannelCredentials = () => stateless) {
   });
   const load = vi.fn(async () => credentials());
   const line = { issueStatelessToken, issueShortLivedToken: issueStatelessToken };
-  const tokens = createTokens({ load, line, now: () => nowMs });
+  const tokens = createTokens({ load, line, clockMs: () => nowMs });
   return {
     ...{ tokens, load, issue: issueStatelessToken },
     pass: (seconds: number) => {
