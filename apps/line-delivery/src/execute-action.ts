@@ -77,19 +77,17 @@ async function startInSlots(
 async function sendAndSettle(deps: ExecuteDeps, delivery: StartedDelivery): Promise<void> {
   const fields = { deliveryId: delivery.id, lineOaId: delivery.lineOaId, attempt: delivery.attemptNo };
   try {
-    const sent = await withSpan(
+    const result = await withSpan(
       `LINE ${delivery.endpoint}`,
       { parent: delivery.traceparent ?? undefined, kind: 'client' },
       async (span) => {
         const answer = await send(deps, delivery);
-        const { outcome, lineRequestId } = answer.result;
-        span.setAttributes({ 'dueline.outcome': outcome, 'dueline.delivery.id': delivery.id });
-        if (lineRequestId !== undefined) span.setAttribute('line.request_id', lineRequestId);
+        span.setAttributes({ 'dueline.outcome': answer.outcome, 'dueline.delivery.id': delivery.id });
+        if (answer.lineRequestId !== undefined) span.setAttribute('line.request_id', answer.lineRequestId);
         return answer;
       },
     );
     deps.reach?.('send.answered');
-    const result = deps.guard === undefined ? sent.result : await deps.guard.judge(delivery, sent);
     const mine = await deps.settle({ started: delivery, result });
     deps.reach?.('send.settled');
     if (!mine)
@@ -102,7 +100,13 @@ async function sendAndSettle(deps: ExecuteDeps, delivery: StartedDelivery): Prom
   }
 }
 
-async function send(
+/** Asks LINE, and has what it says of the account judged before it is written. */
+async function send(deps: ExecuteDeps, delivery: StartedDelivery): Promise<AttemptResult> {
+  const sent = await ask(deps, delivery);
+  return deps.guard === undefined ? sent.result : deps.guard.judge(delivery, sent);
+}
+
+async function ask(
   deps: ExecuteDeps,
   { lineOaId, endpoint, retryKey, body, intact }: StartedDelivery,
 ): Promise<SentAttempt> {
