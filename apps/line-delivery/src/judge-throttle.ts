@@ -32,7 +32,7 @@ export interface ThrottleStep {
 }
 
 /** Whether LINE's numbers must be asked for. */
-export const needsQuota = ({ reason, seconds }: Pick<Throttled, 'reason' | 'seconds'>): boolean =>
+const needsQuota = ({ reason, seconds }: Pick<Throttled, 'reason' | 'seconds'>): boolean =>
   reason === 'monthly' || (reason === 'unknown' && seconds >= AS_RATE_SECONDS);
 
 /** Whether the month has no room for the request. */

@@ -4,6 +4,7 @@ import type { Tenant } from '@dueline/contracts';
 import { type Db, inTransaction } from '@dueline/db';
 import { wakeDeliveries } from '@dueline/deliveries';
 import type { Log } from '@dueline/mq';
+import { wakeDue } from '@dueline/scheduled-actions';
 
 /** Who did it, in the audit trail, where it was no person. */
 const SYSTEM = 'system';
@@ -53,6 +54,7 @@ export const createPauses = ({ db, log, onPaused, onUnpaused }: PausesDeps): Pau
         ...{ kind: 'account_paused', refIds: [lineOaId] },
         ...{ status: 'resolved', closedBy: SYSTEM, resolution: reason },
       });
+      await wakeDue(tx);
       return true;
     });
     if (!isFree) return;

@@ -81,7 +81,8 @@ async function judgeAttempt(
       await deps.throttles.accepted(delivery);
       await deps.refusals.accepted(delivery);
       return {};
-    default:
+    case 'ambiguous':
+    case 'not_reached':
       return {};
   }
 }

@@ -45,22 +45,22 @@ const MARGIN = { share: 0.1, maxMs: 60_000 };
 
 /**
  * @param options.load What an account gets its token by.
- * @param options.now Milliseconds of process time.
+ * @param options.clockMs Milliseconds of process time.
  */
 export function createTokens({
   load,
   line,
-  now = () => performance.now(),
+  clockMs = () => performance.now(),
 }: {
   load: (lineOaId: string) => Promise<ChannelCredentials>;
   line: Pick<LineAccountClient, 'issueStatelessToken' | 'issueShortLivedToken'>;
-  now?: () => number;
+  clockMs?: () => number;
 }): Tokens {
   const entries = new Map<string, Entry>();
 
   const entryOf = (lineOaId: string, isSecond: boolean): Entry => {
     const known = entries.get(lineOaId);
-    if (known !== undefined && known.untilMs > now()) return known;
+    if (known !== undefined && known.untilMs > clockMs()) return known;
     const entry: Entry = {
       loading: load(lineOaId).then((credentials) => tokenFor(credentials, line)),
       ...{ isSecond, token: undefined, untilMs: Number.POSITIVE_INFINITY, hasWorked: false },
@@ -69,7 +69,7 @@ export function createTokens({
     entry.loading.then(
       ({ token, livesMs }) => {
         entry.token = token;
-        entry.untilMs = now() + livesMs;
+        entry.untilMs = clockMs() + livesMs;
       },
       () => forget(lineOaId, entry),
     );

@@ -11,6 +11,7 @@ import { closeAttention } from '@dueline/attention';
 import { type Db, inTransaction } from '@dueline/db';
 import { wakeDeliveries } from '@dueline/deliveries';
 import { PermanentError } from '@dueline/kernel';
+import { wakeDue } from '@dueline/scheduled-actions';
 import { UsageError } from './actions/command-line.ts';
 import { oneLine, tableOf, timeIn } from './actions/table.ts';
 import { accountOf } from './one-account.ts';
@@ -20,7 +21,7 @@ export const PAUSE_USAGE = `       dueline account list                         
        dueline account unpause     <account id>   [--by …] [--reason …] [--json]
        dueline account credentials <account id>   --kind stored|stateless|short_lived   [--by …] [--reason …] [--json]
 
-A paused account sends nothing but what is in doubt; what it decides waits. unpause ends any pause, also one that LINE was the reason of; a
+A paused account sends nothing but what is in doubt, and nothing of it is decided. unpause ends any pause, also one that LINE was the reason of; a
 stop it leaves alone. credentials reads the channel access token (stored), or the channel secret that tokens are issued for (stateless for
 15 minutes each, short_lived for 30 days), from its standard input and needs SECRETS_KEY.`;
 
@@ -112,6 +113,7 @@ async function unpause(db: Db, account: Account, signed: Signed): Promise<number
       ...{ kind: 'account_paused', refIds: [account.lineOaId] },
       ...{ status: 'resolved', closedBy: signed.by, resolution: signed.reason ?? 'unpaused' },
     });
+    await wakeDue(tx);
   });
   return wakeDeliveries(db, account);
 }

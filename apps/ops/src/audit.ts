@@ -1,3 +1,4 @@
+import { ACCOUNT_INVARIANTS } from '@dueline/accounts';
 import { CAMPAIGN_INVARIANTS } from '@dueline/campaigns';
 import { type AuditLimits, checkInvariants, DB_INVARIANTS, type Db, type Invariant, openDatabase } from '@dueline/db';
 import { DELIVERY_INVARIANTS } from '@dueline/deliveries';
@@ -10,6 +11,7 @@ import { loadAuditConfig } from './config.ts';
 /** Everything that must be true of the data, whatever crashed. */
 export const INVARIANTS: readonly Invariant[] = [
   ...DB_INVARIANTS,
+  ...ACCOUNT_INVARIANTS,
   ...TRIGGER_RULE_INVARIANTS,
   ...SCHEDULED_ACTION_INVARIANTS,
   ...DELIVERY_INVARIANTS,

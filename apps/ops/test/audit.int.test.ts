@@ -17,12 +17,22 @@ const event = (columns: string, values: string) => `
 const action = (columns: string, values: string) => `
   insert into scheduled_action (organization_id, line_oa_id, user_id, action_type, action_config, due_at, dedup_key, ${columns})
   select organization_id, line_oa_id, user_id, 'send_message', '{}', app_now(), 'planted', ${values} from line_user limit 1`;
+const trouble = (columns: string, values: string) => `
+  insert into account_trouble (organization_id, line_oa_id, ${columns}) select organization_id, id, ${values} from line_oa limit 1`;
 const HOUR_AGO = `app_now() - interval '1 hour'`;
 
 /** For each invariant the faults that it must find, alone. */
 const PLANTS: readonly (readonly [id: string, fault: string, sql: string])[] = [
   ...CAMPAIGN_PLANTS,
   ...MENU_PLANTS,
+  ['I32.pause', 'paused for no reason', `update line_oa set status = 'paused_auth'`],
+  ['I32.pause', 'a reason without a pause', trouble('paused_at, reason_code', `app_now(), 'by_person'`)],
+  [
+    'I32.look',
+    'nobody looks',
+    `${trouble('paused_at, reason_code, looked_at', `app_now(), 'held_back', ${HOUR_AGO}`)};
+     update line_oa set status = 'paused_quota' where id = (select line_oa_id from account_trouble)`,
+  ],
   ['I14.event_outbox', 'nobody decides it', event('status, lease_until', `'published', ${HOUR_AGO}`)],
   [
     'I14.batch_in_hand',

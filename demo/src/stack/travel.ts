@@ -42,7 +42,11 @@ async function unclaimed(db: Db): Promise<number> {
               join organization on organization.id = action.organization_id
              where action.status = 'pending' and execute_at <= app_now() and (expires_at is null or branch is not null)
                and account.status = 'active' and account.stopped_at is null and organization.stopped_at is null)::int
-         + (select count(*) from campaign where status = 'scheduled' and deleted_date is null and start_date <= app_now())::int
+         + (select count(*) from campaign
+              join line_oa as account on account.id = campaign.line_oa_id
+              join organization on organization.id = campaign.organization_id
+             where campaign.status = 'scheduled' and campaign.deleted_date is null and start_date <= app_now()
+               and account.status = 'active' and account.stopped_at is null and organization.stopped_at is null)::int
          as count`);
   return rows[0]?.count ?? 0;
 }

@@ -7,7 +7,7 @@ import type { Signed } from './stop.ts';
 /** What a sealed channel access token is bound to: its column and its channel. */
 export const tokenBinding = (channelId: string): string => `line_oa.channel_access_token/${channelId}`;
 /** The same for a sealed channel secret. */
-export const channelSecretBinding = (channelId: string): string => `line_oa.channel_secret/${channelId}`;
+const channelSecretBinding = (channelId: string): string => `line_oa.channel_secret/${channelId}`;
 
 /** Kinds of tokens that LINE issues for a channel's id and secret: `stateless` for 15 minutes, `short_lived` for 30 days, thirty at most. */
 export type IssuedTokenKind = 'stateless' | 'short_lived';

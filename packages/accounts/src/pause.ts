@@ -48,12 +48,12 @@ export async function pauseAccount(tx: Tx, tenant: Tenant, pause: Pause): Promis
     ), paused as (
       update line_oa set status = ${status} from held where line_oa.id = held.id
     ), noted as (
-      insert into account_trouble (organization_id, line_oa_id, paused_at, reason_code, quota, used, wanted, looked_at)
+      insert into account_trouble (organization_id, line_oa_id, paused_at, reason_code, quota, used, wanted)
       select organization_id, id, app_now(), ${reasonCode}, ${shortage?.quota ?? null}::bigint, ${shortage?.used ?? null}::bigint,
-             ${shortage?.wanted ?? null}::integer, clock_timestamp() from held
+             ${shortage?.wanted ?? null}::integer from held
           on conflict (line_oa_id) do update
          set paused_at = excluded.paused_at, reason_code = excluded.reason_code, quota = excluded.quota, used = excluded.used,
-             wanted = excluded.wanted, looked_at = excluded.looked_at
+             wanted = excluded.wanted, looked_at = clock_timestamp()
     )
     insert into audit_log (organization_id, line_oa_id, operation, before, after, done_by, reason)
     select organization_id, id, 'pause', jsonb_build_object('status', status),

@@ -19,7 +19,7 @@ create table account_trouble (
   used bigint,
   wanted integer,
   -- process time: when somebody last looked whether the pause is over
-  looked_at timestamptz,
+  looked_at timestamptz not null default clock_timestamp(),
   constraint account_trouble_pause_has_reason check ((paused_at is null) = (reason_code is null)),
   constraint account_trouble_tenant_fkey foreign key (organization_id, line_oa_id) references line_oa (organization_id, id)
 );

@@ -23,7 +23,7 @@ export const accountTrouble = pgTable(
     quota: bigint('quota', { mode: 'number' }),
     used: bigint('used', { mode: 'number' }),
     wanted: integer('wanted'),
-    lookedAt: instant('looked_at'),
+    lookedAt: instant('looked_at').notNull().default(sql`clock_timestamp()`),
   },
   (table) => [
     index('idx_account_trouble_breaker').on(table.lineOaId).where(sql`breaker_until is not null`),

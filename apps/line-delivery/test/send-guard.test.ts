@@ -1,0 +1,106 @@
+import type { StartedDelivery } from '@dueline/deliveries';
+import type { LineOutcome } from '@dueline/line-client';
+import { expect, test, vi } from 'vitest';
+import type { RefusalVerdict } from '../src/judge-refusal.ts';
+import { createGuard, type GuardDeps, type SentAttempt } from '../src/send-guard.ts';
+import { TokenRefusedError } from '../src/tokens.ts';
+
+const MINUTE_MS = 60_000;
+const TEN_MINUTES_MS = 600_000;
+const delivery: StartedDelivery = {
+  ...{ organizationId: '1', lineOaId: '2', id: '3', fence: '1', endpoint: 'push', campaignId: null, attemptNo: 1 },
+  ...{ verdict: 'clean', refusals: 0, splitPath: '', retryKey: 'k', body: '{}', intact: true, traceparent: null },
+};
+
+interface World {
+  readonly next?: 'again' | 'refused';
+  readonly refusal?: RefusalVerdict;
+  readonly throttleMs?: number;
+  readonly isBroken?: boolean;
+}
+
+async function judge(attempt: SentAttempt, verdict: StartedDelivery['verdict'], world: World) {
+  const paused: string[] = [];
+  const broken = () => Promise.reject(new Error('the database is away'));
+  const deps: GuardDeps = {
+    log: { debug: vi.fn(), info: vi.fn(), warn: vi.fn(), error: vi.fn() },
+    tokens: { get: vi.fn(), worked: vi.fn(), rejected: async () => world.next ?? 'again' },
+    pauses: {
+      pause: async (_tenant, { reasonCode }) => void paused.push(reasonCode),
+      unpause: vi.fn(),
+    },
+    throttles: { judge: async () => world.throttleMs, accepted: async () => undefined },
+    refusals: {
+      admit: async (_lineOaId, tickets) => tickets,
+      judge: world.isBroken ? broken : async () => world.refusal ?? 'recipients',
+      accepted: async () => undefined,
+    },
+  };
+  const { holdMs, refusedFor } = await createGuard(deps).judge({ ...delivery, verdict }, attempt);
+  return { paused, ...(holdMs !== undefined && { holdMs }), ...(refusedFor !== undefined && { refusedFor }) };
+}
+
+const asked = (answer: LineOutcome): SentAttempt => ({
+  result: { outcome: answer.kind },
+  asked: { answer, token: 't' },
+});
+const refused = (status: number) => asked({ kind: 'refused', status, detail: String(status) });
+const auth = asked({ kind: 'auth', status: 401, detail: '401' });
+const throttled = asked({ kind: 'throttled', status: 429, reason: 'monthly', detail: '429' });
+const noToken = (tokenError: Error): SentAttempt => ({ result: { outcome: 'auth' }, tokenError });
+const nothing = { paused: [] };
+
+type Expected = { paused: string[]; holdMs?: number; refusedFor?: string };
+const ROWS: [what: string, SentAttempt, World, clean: Expected, ambiguous: Expected][] = [
+  ['accepted', asked({ kind: 'accepted', requestId: 'r', sentMessageIds: [] }), {}, nothing, nothing],
+  [
+    'accepted before',
+    asked({ kind: 'already', requestId: 'r', acceptedRequestId: 'a', sentMessageIds: [] }),
+    {},
+    nothing,
+    nothing,
+  ],
+  ['not reached', asked({ kind: 'not_reached', detail: '' }), {}, nothing, nothing],
+  ['in doubt', asked({ kind: 'ambiguous', detail: '' }), {}, nothing, nothing],
+  ['401, another token', auth, { next: 'again' }, nothing, nothing],
+  [
+    '401, no other token',
+    auth,
+    { next: 'refused' },
+    { paused: ['token_refused'], holdMs: MINUTE_MS },
+    { paused: ['token_refused'], holdMs: TEN_MINUTES_MS },
+  ],
+  [
+    'no token for its credentials',
+    noToken(new TokenRefusedError('no')),
+    {},
+    { paused: ['token_refused'], holdMs: MINUTE_MS },
+    { paused: ['token_refused'], holdMs: TEN_MINUTES_MS },
+  ],
+  ['no token now', noToken(new Error('away')), {}, nothing, nothing],
+  ['429 at the usual pace', throttled, {}, nothing, nothing],
+  ['429 at a pace of its own', throttled, { throttleMs: 5 }, { paused: [], holdMs: 5 }, { paused: [], holdMs: 5 }],
+  [
+    '403',
+    refused(403),
+    {},
+    { paused: ['forbidden'], holdMs: MINUTE_MS },
+    { paused: ['forbidden'], holdMs: TEN_MINUTES_MS },
+  ],
+  ['400, bad content', refused(400), { refusal: 'content' }, { paused: [], refusedFor: 'content' }, nothing],
+  ['400, a recipient', refused(400), {}, { paused: [], refusedFor: 'recipients' }, nothing],
+  ['400, nobody can tell', refused(400), { refusal: { holdMs: 7 } }, { paused: [], holdMs: 7 }, nothing],
+  ['400 that cannot be judged', refused(400), { isBroken: true }, { paused: [], holdMs: MINUTE_MS }, nothing],
+  ['404', refused(404), { isBroken: true }, nothing, nothing],
+  ['413', refused(413), { isBroken: true }, nothing, nothing],
+  ['a body that was not sent', { result: { outcome: 'refused' } }, { isBroken: true }, nothing, nothing],
+];
+
+test.for(ROWS)(
+  '%s: what is paused, and how a clean delivery and one in doubt go on',
+  async ([, attempt, world, ...steps]) => {
+    const [clean, ambiguous] = steps;
+    expect(await judge(attempt, 'clean', world)).toEqual(clean);
+    expect(await judge(attempt, 'ambiguous', world)).toEqual(ambiguous);
+  },
+);
