@@ -181,6 +181,26 @@ describe.each(WAYS)('a %s', (way) => {
     expect(stage.violations()).toEqual([]);
   });
 
+  test('that is in doubt at every attempt is unknown after 23 hours, however many there were, and received once [T25]', async () => {
+    await using database = await testDb();
+    const stage = await faultStage(database.db);
+    await stage.plan(way);
+    stage.simulator.faults.set({
+      rules: [{ id: 'always', effect: { type: 'status', status: 500 }, phase: 'afterAccept' }],
+    });
+    for (let attempt = 0; attempt < 5; attempt += 1) {
+      await stage.round();
+      await stage.later();
+    }
+    expect(await stage.states()).toEqual(['planned']);
+    await stage.later(23 * HOUR);
+    await stage.round();
+
+    expect(await stage.outcomes()).toEqual(Array.from({ length: 5 }, () => 'ambiguous'));
+    expect(await stage.states()).toEqual(['unknown']);
+    expect(stage.receipts()).toHaveLength(1);
+  });
+
   test('that never reached LINE until it was too late ends as expired, and nobody receives it [T18]', async () => {
     await using database = await testDb();
     const stage = await faultStage(database.db);
