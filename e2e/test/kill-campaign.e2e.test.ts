@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => stage?.stack.stop());
 
 test.for(killsOf('campaigns'))(
-  'killed at %s and %s: nobody of a campaign is skipped, doubled or stuck [SEM-124]',
+  'killed at %s and %s: nobody of a campaign is skipped, doubled or stuck [T06] [T07] [SEM-124]',
   (kill) => killAt(stage, kill, 'campaigns'),
 );
 

@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage?.stack.stop());
 
-test.for(killsOf('events'))('killed at %s and %s: nothing is lost, doubled or stuck', (kill) =>
+test.for(killsOf('events'))('killed at %s and %s: nothing is lost, doubled or stuck [T06] [T07] [T25]', (kill) =>
   killAt(stage, kill, 'events'),
 );
 

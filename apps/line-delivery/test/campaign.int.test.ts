@@ -86,7 +86,7 @@ async function claimOne(db: Db): Promise<CampaignTicket> {
 
 const states = (db: Db) => columnOf(db, `select concat_ws(' ', status, reason_code) from campaign order by id`);
 
-test('a multicast to 1,250 goes out in requests of 500, 500 and 250 under the published keys, each person once, and is sent', async () => {
+test('a multicast to 1,250 goes out in requests of 500, 500 and 250 under the published keys, each person once, and is sent [T01] [T09]', async () => {
   await using database = await testDb();
   const { db } = database;
   const { simulator, tenant, published, start, send } = await stage(db);

@@ -96,7 +96,7 @@ test('each planned delivery reaches LINE once under its own key, more of them th
   expect([...simulator.ledger.violations()]).toEqual([]);
 });
 
-test('a message that is delivered twice, even at the same moment, sends nothing twice', async () => {
+test('a message that is delivered twice, even at the same moment, sends nothing twice [T09]', async () => {
   await using database = await testDb();
   const { db } = database;
   const { tenant, deps, simulator, inHand } = await stage(db);

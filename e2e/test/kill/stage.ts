@@ -11,7 +11,7 @@ import { CAMPAIGN_CHANNELS, writeCampaigns } from './campaign-wave.ts';
 
 /** Leases in seconds, so that a death costs seconds. */
 export const LEASE_MS = 3_000;
-const SETTINGS = {
+export const SETTINGS = {
   CLAIM_LEASE_SECONDS: '3',
   OUTBOX_LEASE_SECONDS: '3',
   ATTEMPT_DEADLINE_SECONDS: '1',

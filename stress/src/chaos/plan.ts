@@ -20,7 +20,7 @@ interface Moment {
 }
 
 /** What goes wrong with LINE from a moment on, until the next. */
-export interface Weather extends Moment {
+interface Weather extends Moment {
   readonly faults: readonly FaultId[];
   readonly rules: readonly FaultRule[];
 }

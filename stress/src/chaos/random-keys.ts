@@ -11,4 +11,4 @@ const RANDOM_KEYS = [
 
 /** Runs the same command from a copy of the sources in which each attempt has a key of its own. @returns Its exit code. */
 export const runWithRandomKeys = (args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> =>
-  runFromCopy({ main: 'stress/src/chaos/main.ts', args, env, changes: RANDOM_KEYS });
+  runFromCopy({ main: 'stress/src/chaos-main.ts', args, env, changes: RANDOM_KEYS });

@@ -2,10 +2,10 @@ import { createWriteStream } from 'node:fs';
 import { finished } from 'node:stream/promises';
 import { parseArgs } from 'node:util';
 import { runCommand, untilInterrupted } from '@dueline/demo';
-import { LEFT_OUT } from './faults.ts';
-import { runWithRandomKeys } from './random-keys.ts';
-import type { ChaosReport } from './report.ts';
-import { runChaos } from './run.ts';
+import { LEFT_OUT } from './chaos/faults.ts';
+import { runWithRandomKeys } from './chaos/random-keys.ts';
+import type { ChaosReport } from './chaos/report.ts';
+import { runChaos } from './chaos/run.ts';
 
 const PLANTS = ['amnesia', 'random-keys'] as const;
 type Plant = (typeof PLANTS)[number];
