@@ -1,4 +1,4 @@
-import type { StartedDelivery } from '@dueline/deliveries';
+import type { StartedSend } from '@dueline/deliveries';
 import type { LineOutcome } from '@dueline/line-client';
 import { expect, test, vi } from 'vitest';
 import type { RefusalVerdict } from '../src/judge-refusal.ts';
@@ -7,7 +7,7 @@ import { TokenRefusedError } from '../src/tokens.ts';
 
 const MINUTE_MS = 60_000;
 const TEN_MINUTES_MS = 600_000;
-const delivery: StartedDelivery = {
+const delivery: StartedSend = {
   ...{ organizationId: '1', lineOaId: '2', id: '3', fence: '1', endpoint: 'push', campaignId: null, attemptNo: 1 },
   ...{ verdict: 'clean', refusals: 0, splitPath: '', retryKey: 'k', body: '{}', intact: true, traceparent: null },
 };
@@ -19,7 +19,7 @@ interface World {
   readonly isBroken?: boolean;
 }
 
-async function judge(attempt: SentAttempt, verdict: StartedDelivery['verdict'], world: World) {
+async function judge(attempt: SentAttempt, verdict: StartedSend['verdict'], world: World) {
   const paused: string[] = [];
   const broken = () => Promise.reject(new Error('the database is away'));
   const deps: GuardDeps = {
