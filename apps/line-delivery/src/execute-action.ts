@@ -12,12 +12,15 @@ import type { LineClient, LineOutcome } from '@dueline/line-client';
 import { discarded, type Handler, type Log } from '@dueline/mq';
 import { type Reach, withSpan } from '@dueline/runtime';
 import type { InHand } from './in-hand.ts';
+import type { Limits } from './limits/limits.ts';
 
 export interface ExecuteDeps {
   readonly db: Db;
   readonly line: Pick<LineClient, StartedDelivery['endpoint']>;
   readonly start: Start;
   readonly inHand: InHand;
+  /** How often LINE may be called. */
+  readonly limits: Limits;
   readonly log: Log;
   /** The account's token. @throws PermanentError when it has none. */
   readonly channelAccessToken: (lineOaId: string) => Promise<string>;
@@ -29,29 +32,25 @@ export interface ExecuteDeps {
 }
 
 /**
- * Consumer of action_execute and line_delivery_chunk: starts each delivery (owned, attempt written ahead), acks, and sends in the background within
- * the slots there are. What LINE answered is written under the fence. A repeated or stale ticket starts nothing.
+ * Consumer of action_execute and line_delivery_chunk: starts each delivery (owned, attempt written ahead) that LINE's limits leave room for, acks,
+ * and sends in the background within the slots there are. What LINE answered is written under the fence. What there is no room for within a second
+ * is put back. A repeated or stale ticket starts nothing.
  */
 export const executeActions =
   (deps: ExecuteDeps): Handler<Tickets> =>
   async ({ tenant, data }, { signal }) => {
     let started = 0;
+    let late = 0;
     for (let rest: readonly Ticket[] = data.tickets; rest.length > 0; ) {
-      const slots = await takeSlots(deps.inHand, { atMost: rest.length, signal });
-      if (slots === 0) throw new Error('stopped before every delivery was started'); // unacked: the rest comes again
-      started += await startInSlots(deps, { tenant, tickets: rest.slice(0, slots), slots });
-      rest = rest.slice(slots);
+      const { slots, putBack } = await deps.limits.admit(tenant, rest, signal);
+      if (slots + putBack === 0) throw new Error('stopped before every delivery was started'); // unacked: the rest comes again
+      if (slots > 0) started += await startInSlots(deps, { tenant, tickets: rest.slice(0, slots), slots });
+      late += putBack;
+      rest = rest.slice(slots, rest.length - putBack);
     }
-    return started === 0 ? discarded('no ticket held a delivery') : { outcome: 'done', detail: { started } };
+    if (started + late === 0) return discarded('no ticket held a delivery');
+    return { outcome: 'done', detail: { started, ...(late > 0 && { putBack: late }) } };
   };
-
-/** Waits for one slot, then takes as many more as are free at once. */
-async function takeSlots(inHand: InHand, { atMost, signal }: { atMost: number; signal: AbortSignal }): Promise<number> {
-  if (!(await inHand.take(signal))) return 0;
-  let slots = 1;
-  while (slots < atMost && inHand.tryTake()) slots += 1;
-  return slots;
-}
 
 async function startInSlots(
   deps: ExecuteDeps,
@@ -59,10 +58,13 @@ async function startInSlots(
 ): Promise<number> {
   let owned = 0;
   try {
-    const deliveries = await startDeliveries(deps.db, tenant, { tickets, start: deps.start });
-    owned = deliveries.length;
-    if (owned > 0) deps.reach?.('send.started');
-    for (const delivery of deliveries) void sendAndSettle(deps, delivery);
+    await deps.limits.within(tenant, tickets, async (startable) => {
+      const deliveries = await startDeliveries(deps.db, tenant, { tickets: startable, start: deps.start });
+      owned = deliveries.length;
+      if (owned > 0) deps.reach?.('send.started');
+      for (const delivery of deliveries) void sendAndSettle(deps, delivery);
+      return deliveries;
+    });
     return owned;
   } finally {
     for (let unused = slots - owned; unused > 0; unused -= 1) deps.inHand.give();
@@ -108,7 +110,9 @@ async function send(
   } catch (error) {
     return { outcome: 'auth', detail: errorText(error) }; // nothing was sent
   }
-  return resultOf(await deps.line[endpoint]({ channelAccessToken, retryKey, body }));
+  const answer = await deps.line[endpoint]({ channelAccessToken, retryKey, body });
+  await deps.limits.answered(lineOaId, answer);
+  return resultOf(answer);
 }
 
 function resultOf(answer: LineOutcome): AttemptResult {

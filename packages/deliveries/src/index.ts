@@ -4,12 +4,14 @@ export {
   announceDeliveries,
   unpublishDeliveries,
 } from './announce.ts';
+export { giveBackBroadcastPlaces, type Screened, takeBroadcastPlaces } from './broadcast-limit.ts';
 export { type CancelledDelivery, cancelDeliveries } from './cancel.ts';
 export { type ClosedDelivery, closeOverdueDeliveries } from './close-overdue.ts';
 export { createDeliveries, type DeliveryToCreate } from './create.ts';
 export { type ChunkToCreate, createChunkDeliveries } from './create-chunks.ts';
 export type { CreatedDelivery } from './insert.ts';
 export { DELIVERY_INVARIANTS } from './invariants.ts';
+export { type PostponedTicket, postponeDeliveries } from './postpone.ts';
 export { reapDeliveries, reapEarlierBoots } from './reap.ts';
 export { renewDeliveries } from './renew.ts';
 export { type Resent, resendDeliveries } from './resend.ts';
