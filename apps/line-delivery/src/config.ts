@@ -22,6 +22,21 @@ export const configSchema = workerConfig.extend({
     .max(2_000)
     .default(100)
     .describe('Requests to LINE at once by this process.'),
+  REDIS_URL: z
+    .url({ protocol: /^rediss?$/ })
+    .optional()
+    .describe(
+      'Redis, in which replicas share the rates that LINE allows; without it each keeps to its share by LINE_DELIVERY_REPLICAS.',
+    ),
+  LINE_DELIVERY_REPLICAS: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(200)
+    .default(2)
+    .describe(
+      'Replicas of line-delivery: while Redis is away each of them sends at so small a part of what LINE allows.',
+    ),
   ATTEMPT_DEADLINE_SECONDS: seconds({
     default: 15,
     productionMinimum: 5,

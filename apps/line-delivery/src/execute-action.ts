@@ -16,6 +16,7 @@ import { discarded, type Handler, type Log } from '@dueline/mq';
 import { type Reach, withSpan } from '@dueline/runtime';
 import { type MenuLine, menuCalls } from './ask-menus.ts';
 import type { InHand } from './in-hand.ts';
+import type { Limits } from './limits/limits.ts';
 import type { Guard, SentAttempt } from './send-guard.ts';
 
 export interface ExecuteDeps {
@@ -23,6 +24,8 @@ export interface ExecuteDeps {
   readonly line: Pick<LineClient, SendEndpoint> & MenuLine;
   readonly start: Start;
   readonly inHand: InHand;
+  /** How often LINE may be called. */
+  readonly limits: Limits;
   readonly log: Log;
   /** The account's token. @throws PermanentError when it has none. */
   readonly channelAccessToken: (lineOaId: string) => Promise<string>;
@@ -36,30 +39,26 @@ export interface ExecuteDeps {
 }
 
 /**
- * Consumer of action_execute and line_delivery_chunk: starts each delivery (owned, attempt written ahead), acks, and sends in the background within
- * the slots there are. What LINE answered is written under the fence. A repeated or stale ticket starts nothing.
+ * Consumer of action_execute and line_delivery_chunk: starts each delivery (owned, attempt written ahead) that LINE's limits leave room for, acks,
+ * and sends in the background within the slots there are. What LINE answered is written under the fence. What there is no room for within a second
+ * is put back. A repeated or stale ticket starts nothing.
  */
 export const executeActions =
   (deps: ExecuteDeps): Handler<Tickets> =>
   async ({ tenant, data }, { signal }) => {
     let started = 0;
+    let late = 0;
     const admitted = (await deps.guard?.admit(tenant.lineOaId, data.tickets)) ?? data.tickets;
     for (let rest: readonly Ticket[] = admitted; rest.length > 0; ) {
-      const slots = await takeSlots(deps.inHand, { atMost: rest.length, signal });
-      if (slots === 0) throw new Error('stopped before every delivery was started'); // unacked: the rest comes again
-      started += await startInSlots(deps, { tenant, tickets: rest.slice(0, slots), slots });
-      rest = rest.slice(slots);
+      const { slots, putBack } = await deps.limits.admit(tenant, rest, signal);
+      if (slots + putBack === 0) throw new Error('stopped before every delivery was started'); // unacked: the rest comes again
+      if (slots > 0) started += await startInSlots(deps, { tenant, tickets: rest.slice(0, slots), slots });
+      late += putBack;
+      rest = rest.slice(slots, rest.length - putBack);
     }
-    return started === 0 ? discarded('no ticket held a delivery') : { outcome: 'done', detail: { started } };
+    if (started + late === 0) return discarded('no ticket held a delivery');
+    return { outcome: 'done', detail: { started, ...(late > 0 && { putBack: late }) } };
   };
-
-/** Waits for one slot, then takes as many more as are free at once. */
-async function takeSlots(inHand: InHand, { atMost, signal }: { atMost: number; signal: AbortSignal }): Promise<number> {
-  if (!(await inHand.take(signal))) return 0;
-  let slots = 1;
-  while (slots < atMost && inHand.tryTake()) slots += 1;
-  return slots;
-}
 
 async function startInSlots(
   deps: ExecuteDeps,
@@ -67,11 +66,14 @@ async function startInSlots(
 ): Promise<number> {
   let owned = 0;
   try {
-    const deliveries = await startDeliveries(deps.db, tenant, { tickets, start: deps.start });
-    owned = deliveries.length;
-    if (owned > 0) deps.reach?.('send.started');
-    for (const delivery of deliveries) void sendAndSettle(deps, delivery, () => sendJudged(deps, delivery));
-    owned += await startMenusInSlots(deps, tenant, notAmong(deliveries, tickets));
+    await deps.limits.within(tenant, tickets, async (startable) => {
+      const deliveries = await startDeliveries(deps.db, tenant, { tickets: startable, start: deps.start });
+      owned = deliveries.length;
+      if (owned > 0) deps.reach?.('send.started');
+      for (const delivery of deliveries) void sendAndSettle(deps, delivery, () => sendJudged(deps, delivery));
+      owned += await startMenusInSlots(deps, tenant, notAmong(deliveries, startable));
+      return deliveries;
+    });
     return owned;
   } finally {
     for (let unused = slots - owned; unused > 0; unused -= 1) deps.inHand.give();
@@ -144,6 +146,7 @@ async function send(
     return { result: { outcome: 'auth', detail: errorText(error) }, tokenError: error }; // nothing was sent
   }
   const answer = await deps.line[endpoint]({ channelAccessToken, retryKey, body });
+  await deps.limits.answered(lineOaId, answer);
   return { result: resultOf(answer), asked: { answer, token: channelAccessToken } };
 }
 

@@ -11,13 +11,17 @@ import { configOrExit, every, gather } from '@dueline/runtime';
 import { runWorker, tellWhenWritten, type Worker } from '@dueline/worker-app';
 import { afterChunk } from './after-chunk.ts';
 import { loadConfig } from './config.ts';
-import { executeActions } from './execute-action.ts';
-import { createInHand } from './in-hand.ts';
+import { type ExecuteDeps, executeActions } from './execute-action.ts';
+import { createInHand, type InHand } from './in-hand.ts';
+import { createLimits } from './limits/limits.ts';
+import { limitMetrics } from './limits/metrics.ts';
+import { createSharedBuckets } from './limits/shared-buckets.ts';
 import { settleAttempts } from './settle.ts';
 import { startCampaigns } from './start-campaign.ts';
 import { startGuarding } from './start-guarding.ts';
 
-const PREFETCH = 20;
+/** Messages in hand of each queue; more than what accounts at their limit may hold up. */
+const PREFETCH = 40;
 /** A freeze holds its people in memory, page by page, and takes seconds for a million. */
 const CAMPAIGNS_AT_ONCE = 2;
 const FREEZE_TIMEOUT_MS = 300_000;
@@ -40,6 +44,7 @@ await runWorker('line-delivery', config, async (worker) => {
 
   const { guard, tokens } = startGuarding(worker, config);
   const inHand = createInHand(config.SEND_CONCURRENCY);
+  const limits = limitSends(worker, inHand);
   onStop('sends in hand', () => inHand.drain());
 
   takeBackEarlierBoots(worker);
@@ -48,7 +53,7 @@ await runWorker('line-delivery', config, async (worker) => {
   });
 
   const chunkSettled = afterChunk({ db, log, staleSeconds: config.CAMPAIGN_STALE_SECONDS, reach });
-  const execute = executeActions({
+  const deps: Omit<ExecuteDeps, 'limits'> = {
     db,
     line,
     inHand,
@@ -66,15 +71,23 @@ await runWorker('line-delivery', config, async (worker) => {
       attempts.inc({ outcome });
       return chunkSettled(started);
     },
-  });
-  const consumers = [actionExecute, lineDeliveryChunk].map((queue) =>
-    broker.consume(queue, execute, { concurrency: PREFETCH }),
-  );
+  };
+  const consumers = [
+    broker.consume(actionExecute, executeActions({ ...deps, limits: limits.push }), { concurrency: PREFETCH }),
+    broker.consume(lineDeliveryChunk, executeActions({ ...deps, limits: limits.chunks }), { concurrency: PREFETCH }),
+  ];
   onStop('consumers', async () => {
     await Promise.all(consumers.map((consumer) => consumer.drain()));
   });
   startCampaignWork(worker);
 });
+
+/** How often LINE may be called, shared with the other replicas while Redis is there. */
+function limitSends({ db, log, metrics, onStop }: Worker, inHand: InHand): ReturnType<typeof createLimits> {
+  const buckets = createSharedBuckets({ url: config.REDIS_URL, replicas: config.LINE_DELIVERY_REPLICAS, log });
+  onStop('limits', () => buckets.close());
+  return createLimits({ db, buckets, inHand, log, tell: limitMetrics(metrics, buckets.isShared) });
+}
 
 /** What an earlier boot of this instance was sending is planned again: a restart must not cost a lease. */
 function takeBackEarlierBoots({ db, log, claimedBy, onStop }: Worker): void {

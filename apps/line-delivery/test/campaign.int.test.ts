@@ -14,6 +14,7 @@ import { afterChunk } from '../src/after-chunk.ts';
 import { executeActions } from '../src/execute-action.ts';
 import { createInHand } from '../src/in-hand.ts';
 import { startCampaigns } from '../src/start-campaign.ts';
+import { limitsOf } from './limits/support.ts';
 
 const CHANNEL = { channelId: '2000000001', channelAccessToken: 'a-token' };
 const FRIENDS = 1_300;
@@ -47,6 +48,7 @@ async function stage(db: Db) {
       db,
       line: createLineClient({ baseUrl: simulator.apiUrl, attemptTimeoutMs: 2_000 }),
       inHand,
+      limits: limitsOf({ db, inHand }).chunks,
       log,
       start: { claimedBy: 'line-delivery/test:1', leaseSeconds: 5, settleSeconds: 0 },
       channelAccessToken: async () => CHANNEL.channelAccessToken,

@@ -9,6 +9,7 @@ import { gather } from '@dueline/runtime';
 import { expect, onTestFinished, test } from 'vitest';
 import { type ExecuteDeps, executeActions } from '../src/execute-action.ts';
 import { createInHand } from '../src/in-hand.ts';
+import { limitsOf } from './limits/support.ts';
 
 const CHANNEL = { channelId: '5550001', channelAccessToken: 'a-token' };
 const context = { signal: new AbortController().signal };
@@ -30,6 +31,7 @@ async function stage(db: Db, parts: Partial<ExecuteDeps> = {}) {
     db,
     line,
     inHand,
+    limits: limitsOf({ db, inHand }).push,
     log,
     start: { claimedBy: 'line-delivery/test:1', leaseSeconds: 5, settleSeconds: 0 },
     channelAccessToken: async () => CHANNEL.channelAccessToken,
@@ -123,7 +125,8 @@ test('after a crash between LINE’s answer and its record the key is repeated, 
   const settle = async (settlement: Parameters<ExecuteDeps['settle']>[0]) =>
     (await settleDeliveries(db, [settlement])).size === 1;
   const inHand = createInHand(8);
-  await executeActions({ ...dead.deps, settle, inHand })(message(dead.tenant, { tickets: rows }), context);
+  const limits = limitsOf({ db, inHand }).push;
+  await executeActions({ ...dead.deps, settle, inHand, limits })(message(dead.tenant, { tickets: rows }), context);
   await inHand.drain();
 
   expect(await statuses(db)).toEqual({ accepted: 5 });

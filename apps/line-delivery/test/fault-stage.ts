@@ -14,6 +14,7 @@ import { expect, onTestFinished } from 'vitest';
 import { executeActions } from '../src/execute-action.ts';
 import { createInHand } from '../src/in-hand.ts';
 import { startCampaigns } from '../src/start-campaign.ts';
+import { limitsOf } from './limits/support.ts';
 
 /** How a person is reached: by a message of their own, or with others of a campaign. */
 export type Way = 'push' | 'chunk';
@@ -53,7 +54,14 @@ export async function faultStage(db: Db, friends = 20) {
   const send = async (tickets: Tickets['tickets']) => {
     const inHand = createInHand(8);
     await executeActions({
-      ...{ db, line, inHand, log, channelAccessToken: async () => CHANNEL.channelAccessToken },
+      ...{
+        db,
+        line,
+        inHand,
+        limits: limitsOf({ db, inHand }).chunks,
+        log,
+        channelAccessToken: async () => CHANNEL.channelAccessToken,
+      },
       start: { claimedBy: 'line-delivery/test:1', leaseSeconds: 30, settleSeconds: 0 },
       settle: async (settlement) => (await settleDeliveries(db, [settlement])).size === 1,
       onSettled: () => undefined,

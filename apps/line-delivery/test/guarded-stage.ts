@@ -27,6 +27,7 @@ import { createPauses } from '../src/pauses.ts';
 import { createGuard } from '../src/send-guard.ts';
 import { startCampaigns } from '../src/start-campaign.ts';
 import { createTokens } from '../src/tokens.ts';
+import { limitsOf } from './limits/support.ts';
 
 export const CHANNEL = { channelId: '2000000001', channelAccessToken: 'a-token' };
 export const SECRETS_KEY = randomBytes(32);
@@ -85,7 +86,15 @@ export function replicaOf({ db, simulator, tenant }: Stage, limits: BreakerLimit
   const send = async (tickets: Tickets['tickets']) => {
     const inHand = createInHand(8);
     const execute = executeActions({
-      ...{ db, line: sender, inHand, log, guard, channelAccessToken: tokens.get },
+      ...{
+        db,
+        line: sender,
+        inHand,
+        limits: limitsOf({ db, inHand }).chunks,
+        log,
+        guard,
+        channelAccessToken: tokens.get,
+      },
       start: { claimedBy: 'line-delivery/test:1', leaseSeconds: 30, settleSeconds: 0 },
       settle: async (settlement) => (await settleDeliveries(db, [settlement])).size === 1,
       onSettled: (_outcome, started) => settled(started),

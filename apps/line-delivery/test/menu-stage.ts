@@ -11,6 +11,7 @@ import { expect, onTestFinished } from 'vitest';
 import { type ExecuteDeps, executeActions } from '../src/execute-action.ts';
 import { createInHand } from '../src/in-hand.ts';
 import { settleAttempts } from '../src/settle.ts';
+import { limitsOf } from './limits/support.ts';
 
 const TOKEN = 'a-token';
 const MENUS = ['richmenu-1', 'richmenu-2'];
@@ -69,9 +70,12 @@ export async function menuStage(knobs: { bulkDelayMs?: number; settleSeconds?: n
   const execute: MenuStage['execute'] = async (tickets, parts = {}) => {
     const inHand = createInHand(100);
     const message = { id: randomUUID(), tenant, data: { tickets: [...tickets] }, deliveryCount: 0, publishedAt: '' };
-    const outcome = await executeActions({ ...deps, ...parts, inHand })(message, {
-      signal: new AbortController().signal,
-    });
+    const outcome = await executeActions({ ...deps, ...parts, inHand, limits: limitsOf({ db, inHand }).push })(
+      message,
+      {
+        signal: new AbortController().signal,
+      },
+    );
     await inHand.drain();
     return outcome;
   };

@@ -24,6 +24,7 @@ const READ_ONLY = [
   'account_trouble',
   'audit_log',
   'awaited_source',
+  'broadcast_limit',
   'campaign_chunk',
   'delivery_attempt',
   'rich_menu_wish',

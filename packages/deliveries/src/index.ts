@@ -4,6 +4,7 @@ export {
   announceDeliveries,
   unpublishDeliveries,
 } from './announce.ts';
+export { giveBackBroadcastPlaces, type Screened, takeBroadcastPlaces } from './broadcast-limit.ts';
 export { type CancelledDelivery, cancelDeliveries } from './cancel.ts';
 export { type ClosedDelivery, closeOverdueDeliveries } from './close-overdue.ts';
 export { createDeliveries, type DeliveryToCreate } from './create.ts';
@@ -11,6 +12,7 @@ export { type ChunkToCreate, createChunkDeliveries } from './create-chunks.ts';
 export { createMenuDeliveries, type MenuDeliveryToCreate } from './create-menus.ts';
 export type { CreatedDelivery } from './insert.ts';
 export { DELIVERY_INVARIANTS } from './invariants.ts';
+export { type PostponedTicket, postponeDeliveries } from './postpone.ts';
 export { reapDeliveries, reapEarlierBoots } from './reap.ts';
 export { type RefusedDelivery, refusedAmong } from './refused.ts';
 export { renewDeliveries } from './renew.ts';

@@ -11,6 +11,7 @@ export { awaitedSource } from './awaited-source.ts';
 export { batchInHand } from './batch-in-hand.ts';
 export { booking } from './booking.ts';
 export { bookingEvent } from './booking-event.ts';
+export { broadcastLimit } from './broadcast-limit.ts';
 export { campaign } from './campaign.ts';
 export { campaignChunk } from './campaign-chunk.ts';
 export { delivery } from './delivery.ts';

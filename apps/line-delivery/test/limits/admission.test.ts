@@ -1,0 +1,85 @@
+import { expect, test } from 'vitest';
+import { createInHand } from '../../src/in-hand.ts';
+import { createAdmission } from '../../src/limits/admission.ts';
+import { createLocalBuckets } from '../../src/limits/buckets.ts';
+import { CEILINGS } from '../../src/limits/ceilings.ts';
+
+const { signal } = new AbortController();
+const BUSY = { lineOaId: '1', endpoint: 'multicast' } as const;
+const QUIET = { lineOaId: '2', endpoint: 'multicast' } as const;
+
+/** Hands out all that `messages` messages of 100 tickets of one account may begin; each slot is given back at once. */
+function sender({ slots = 1_000, messages = 30 } = {}) {
+  const inHand = createInHand(slots);
+  const buckets = createLocalBuckets({ replicas: 1 });
+  const admit = createAdmission({ buckets, inHand });
+  const begun: number[] = [];
+  const putBackMs: number[] = [];
+  const message = async () => {
+    for (let rest = 100; rest > 0; ) {
+      const admission = await admit(BUSY, { atMost: rest, signal });
+      for (let n = 0; n < admission.slots; n += 1) {
+        begun.push(performance.now());
+        inHand.give();
+      }
+      putBackMs.push(...admission.putBackMs);
+      rest -= admission.slots + admission.putBackMs.length;
+    }
+  };
+  return { admit, inHand, begun, putBackMs, run: () => Promise.all(Array.from({ length: messages }, message)) };
+}
+
+test('an account that has far too much begins what a second allows, puts back the rest at once and in order, and loses none', async () => {
+  const { begun, putBackMs, run } = sender();
+  const startedAt = performance.now();
+
+  await run();
+
+  const tookMs = performance.now() - startedAt;
+  expect(begun.length + putBackMs.length).toBe(3_000);
+  expect(begun.length).toBeLessThanOrEqual((CEILINGS.multicast * tookMs) / 1_000 + CEILINGS.multicast / 10 + 1);
+  expect(begun.length).toBeGreaterThan(CEILINGS.multicast / 2);
+  expect(tookMs).toBeLessThan(2_500);
+  expect(Math.min(...putBackMs)).toBeGreaterThanOrEqual(1_000);
+  const perSecond = Map.groupBy(putBackMs, (ms) => Math.floor(ms / 1_000));
+  for (const group of perSecond.values()) expect(group.length).toBeLessThanOrEqual(CEILINGS.multicast * 1.5); // seen from when each was put back
+});
+
+test('while one account waits for its permits no slot is held for it, and another account is served at once', async () => {
+  const { admit, inHand, run } = sender({ slots: 4 });
+  const busy = run();
+  await admit(BUSY, { atMost: 1, signal }).then(({ slots }) => slots === 1 && inHand.give());
+
+  const begin = performance.now();
+  for (let n = 0; n < 10; n += 1) {
+    const { slots } = await admit(QUIET, { atMost: 1, signal });
+    expect(slots).toBe(1);
+    inHand.give();
+  }
+
+  expect(performance.now() - begin).toBeLessThan(300);
+  await busy;
+});
+
+test('when there are fewer slots than permits, none is lost: what was begun is as much as with many slots', async () => {
+  const { begun, run } = sender({ slots: 1 });
+
+  await run();
+
+  expect(begun.length).toBeGreaterThan(CEILINGS.multicast / 2);
+});
+
+test('a stop ends the wait, and no slot stays taken', async () => {
+  const inHand = createInHand(10);
+  const admit = createAdmission({ buckets: createLocalBuckets({ replicas: 140 }), inHand });
+  const stop = new AbortController();
+  const first = await admit(BUSY, { atMost: 1, signal: stop.signal });
+  const waiting = admit(BUSY, { atMost: 1, signal: stop.signal });
+
+  stop.abort();
+
+  expect(first.slots).toBe(1);
+  expect(await waiting).toEqual({ slots: 0, putBackMs: [] });
+  inHand.give();
+  await inHand.drain();
+});
