@@ -1,4 +1,4 @@
-import { closeCampaigns, heartbeatCampaign } from '@dueline/campaigns';
+import { closeCampaigns, getCampaignResult, heartbeatCampaign } from '@dueline/campaigns';
 import type { Db } from '@dueline/db';
 import type { StartedDelivery } from '@dueline/deliveries';
 import type { Log } from '@dueline/mq';
@@ -29,7 +29,9 @@ export function afterChunk({
       await heartbeatCampaign(db, { campaignId, everySeconds });
       reach?.('close_campaign.beaten');
       const closed = await closeCampaigns(db, { campaignIds: [campaignId] });
-      if (closed.length > 0) reach?.('close_campaign.closed');
+      if (closed.length === 0) return;
+      reach?.('close_campaign.closed');
+      log.info({ campaignId, people: await getCampaignResult(db, { campaignId }) }, 'a campaign is closed');
     } catch (error) {
       log.warn({ campaignId, err: error }, 'a campaign is closed by the sweep');
     }

@@ -1,90 +1,11 @@
-import { randomUUID } from 'node:crypto';
-import { claimCampaigns, closeCampaigns, reapCampaigns } from '@dueline/campaigns';
+import { closeCampaigns, reapCampaigns } from '@dueline/campaigns';
 import { dueCampaign } from '@dueline/campaigns/testing';
-import type { CampaignTicket, Tenant, Tickets } from '@dueline/contracts';
 import type { Db } from '@dueline/db';
 import { columnOf, testDb } from '@dueline/db/testing';
-import { retryKey, settleDeliveries } from '@dueline/deliveries';
-import { createLineClient } from '@dueline/line-client';
-import { createSimulator, nthUserId } from '@dueline/line-simulator';
+import { retryKey } from '@dueline/deliveries';
 import type { Broker } from '@dueline/mq';
-import { addAudienceMembers, createAudience } from '@dueline/recipients';
-import { expect, onTestFinished, test } from 'vitest';
-import { afterChunk } from '../src/after-chunk.ts';
-import { executeActions } from '../src/execute-action.ts';
-import { createInHand } from '../src/in-hand.ts';
-import { startCampaigns } from '../src/start-campaign.ts';
-import { limitsOf } from './limits/support.ts';
-
-const CHANNEL = { channelId: '2000000001', channelAccessToken: 'a-token' };
-const FRIENDS = 1_300;
-const context = { signal: new AbortController().signal };
-const log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
-
-async function stage(db: Db) {
-  const simulator = await createSimulator({ channels: [{ ...CHANNEL, users: [{ prefix: 'e', count: FRIENDS }] }] });
-  onTestFinished(() => simulator.close());
-  const { rows } = await db.$client.query<{ organization_id: string; id: string }>(
-    `with org as (insert into organization (name) values ('test') returning id)
-     insert into line_oa (organization_id, channel_id, name) select id, $1, 'test' from org returning organization_id, id`,
-    [CHANNEL.channelId],
-  );
-  const tenant: Tenant = { organizationId: rows[0]?.organization_id ?? '', lineOaId: rows[0]?.id ?? '' };
-  const published: Tickets['tickets'] = [];
-  const publish: Broker['publish'] = async (_queue, messages) => {
-    for (const { data } of messages) published.push(...(data as Tickets).tickets);
-    return messages.map(() => ({ ok: true }) as const);
-  };
-  const start = async (ticket: CampaignTicket, how: Broker['publish'] = publish) =>
-    startCampaigns({ db, broker: { publish: how }, claimedBy: 'line-delivery/test:1' })(
-      message(tenant, ticket),
-      context,
-    );
-  /** Sends what these tickets stand for, to the end. */
-  const send = async (tickets: Tickets['tickets'], close = true) => {
-    const inHand = createInHand(8);
-    const settled = afterChunk({ db, log, staleSeconds: 900 });
-    const outcome = await executeActions({
-      db,
-      line: createLineClient({ baseUrl: simulator.apiUrl, attemptTimeoutMs: 2_000 }),
-      inHand,
-      limits: limitsOf({ db, inHand }).chunks,
-      log,
-      start: { claimedBy: 'line-delivery/test:1', leaseSeconds: 5, settleSeconds: 0 },
-      channelAccessToken: async () => CHANNEL.channelAccessToken,
-      settle: async (settlement) => (await settleDeliveries(db, [settlement])).size === 1,
-      onSettled: (_outcome, started) => (close ? settled(started) : undefined),
-    })(message(tenant, { tickets }), context);
-    await inHand.drain();
-    return outcome;
-  };
-  return { simulator, tenant, published, start, send };
-}
-
-const message = <Data>(tenant: Tenant, data: Data) => ({
-  id: randomUUID(),
-  tenant,
-  data,
-  deliveryCount: 0,
-  publishedAt: '',
-});
-
-async function audienceOf(db: Db, tenant: Tenant, members: number): Promise<string> {
-  const userIds = Array.from({ length: members }, (_, n) => nthUserId('e', n));
-  await db.$client.query(
-    'insert into line_user (organization_id, line_oa_id, user_id) select $1, $2, unnest($3::text[])',
-    [tenant.organizationId, tenant.lineOaId, userIds],
-  );
-  const audienceId = await createAudience(db, tenant, { name: 'everybody' });
-  await addAudienceMembers(db, tenant, { audienceId, userIds });
-  return audienceId;
-}
-
-async function claimOne(db: Db): Promise<CampaignTicket> {
-  const [claimed] = await claimCampaigns(db, { claimedBy: 'd:1', limit: 1 });
-  if (claimed === undefined) throw new Error('no campaign was due');
-  return claimed.ticket;
-}
+import { expect, test } from 'vitest';
+import { audienceOf, CHANNEL, claimOne, FRIENDS, stage } from './campaign-stage.ts';
 
 const states = (db: Db) => columnOf(db, `select concat_ws(' ', status, reason_code) from campaign order by id`);
 

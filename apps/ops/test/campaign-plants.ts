@@ -84,5 +84,10 @@ export const CAMPAIGN_PLANTS: readonly (readonly [id: string, fault: string, sql
     'to somebody else',
     `update delivery set body = jsonb_set(body::jsonb, '{to,0}', '"U00000000000000000000000000000000"') where chunk_no = 1`,
   ],
+  [
+    'I22.split',
+    'split, and nobody got a request of their own',
+    `update delivery set status = 'split', accepted_at = null, reason_code = 'split' where campaign_id = ${MULTICAST} and chunk_no = 0`,
+  ],
   ['I22.body', 'with other words', `update campaign set messages = '[]' where id = ${MULTICAST}`],
 ];

@@ -10,6 +10,7 @@ export { type ClaimedCampaign, claimCampaigns, failLateCampaigns, releaseCampaig
 export { closeCampaigns, heartbeatCampaign } from './close.ts';
 export { CAMPAIGN_INVARIANTS } from './invariants.ts';
 export { reapCampaigns, recoverEarlierBoots } from './reap.ts';
+export { type CampaignResult, getCampaignResult } from './result.ts';
 export {
   type CampaignStart,
   getCampaignAndValidate,

@@ -59,12 +59,12 @@ const CONTENT: readonly Invariant[] = [
   },
   {
     id: 'I22.delivery',
-    says: 'each chunk is one delivery, and each delivery of a campaign a chunk',
+    says: 'each chunk is one delivery (of what was split, its parts beside it), and each delivery of a campaign a chunk',
     offending: (limits) => sql`
       select format('campaign %s: chunk %s with %s deliveries', campaign.id, chunk.chunk_no, count(delivery.id)) as what
         from campaign
         join campaign_chunk as chunk on chunk.campaign_id = campaign.id
-        left join delivery on delivery.campaign_id = campaign.id and delivery.chunk_no = chunk.chunk_no
+        left join delivery on delivery.campaign_id = campaign.id and delivery.chunk_no = chunk.chunk_no and delivery.split_path = ''
        where ${isRecent(limits)} group by campaign.id, chunk.chunk_no having count(delivery.id) <> 1
       union all
       select format('campaign %s: delivery %s for chunk %s, which does not exist', campaign.id, delivery.id, delivery.chunk_no)
@@ -74,14 +74,15 @@ const CONTENT: readonly Invariant[] = [
   },
   {
     id: 'I22.body',
-    says: 'a request of a campaign says what the campaign says, to exactly the people of its chunk',
+    says: 'a request of a campaign says what the campaign says, to exactly the people of its chunk or, when that was split, to a part of them',
     offending: (limits) => sql`
       select format('campaign %s: delivery %s is not what chunk %s says', campaign.id, delivery.id, chunk_no) as what
         from campaign
         join campaign_chunk as chunk on chunk.campaign_id = campaign.id
         join delivery using (campaign_id, chunk_no)
        where ${isRecent(limits)}
-         and (body::jsonb -> 'messages' is distinct from messages or body::jsonb -> 'to' is distinct from to_jsonb(user_ids))`,
+         and (body::jsonb -> 'messages' is distinct from messages
+              or (split_path = '' and body::jsonb -> 'to' is distinct from to_jsonb(user_ids)))`,
   },
 ];
 

@@ -4,7 +4,7 @@ import type { CampaignStatus } from '@dueline/contracts';
 export const TRANSITIONS = {
   draft: ['scheduled', 'sending', 'cancel'],
   scheduled: ['draft', 'scheduled', 'sending', 'cancel', 'failed'],
-  sending: ['sending', 'scheduled', 'paused', 'cancel', 'sent', 'needs_attention'],
+  sending: ['sending', 'scheduled', 'paused', 'cancel', 'sent', 'failed', 'needs_attention'],
   paused: ['scheduled', 'cancel'],
   sent: [],
   failed: [],

@@ -97,10 +97,10 @@ test('the reaper takes back what gave no sign of life for its window, not sooner
 test('the reaper leaves a campaign alone while one of its chunks is on its way [SEM-047]', async () => {
   await dueCampaign(own.db, tenant);
   await start(own.db, await claimOne(own.db));
-  await moveChunk(own.db, 0, 'sending');
+  await moveChunk(own.db, { chunk: 0, to: 'sending' });
   await age(16);
   expect(await reapCampaigns(own.db, STALE)).toBe(0);
-  await moveChunk(own.db, 0, 'accepted');
+  await moveChunk(own.db, { chunk: 0, to: 'accepted' });
   expect(await reapCampaigns(own.db, STALE)).toBe(1);
 });
 

@@ -117,8 +117,8 @@ test('of two last chunks that end at the same moment one close finds the campaig
   const id = await started(1_000);
   expect(await closeCampaigns(own.db)).toEqual([]);
   const end = async (chunk: number) => {
-    await moveChunk(own.db, chunk, 'sending');
-    await moveChunk(own.db, chunk, 'accepted');
+    await moveChunk(own.db, { chunk, to: 'sending' });
+    await moveChunk(own.db, { chunk, to: 'accepted' });
     return closeCampaigns(own.db, { campaignIds: [id] });
   };
   const closed = await Promise.all([end(0), end(1)]);
@@ -127,17 +127,47 @@ test('of two last chunks that end at the same moment one close finds the campaig
   expect(await closeCampaigns(own.db)).toEqual([]);
 });
 
-test('a campaign with a chunk of unknown fate needs attention; one with refused chunks is sent; an empty one too', async () => {
+type End = Parameters<typeof moveChunk>[1];
+const CLOSED: readonly (readonly [ends: readonly (readonly [End['to'], string?])[], state: string])[] = [
+  [[['unknown'], ['accepted']], 'needs_attention 4 chunk_unknown'],
+  [[['unknown'], ['refused', 'content']], 'needs_attention 4 chunk_unknown'],
+  [[['accepted'], ['refused', 'invalid_recipient']], 'sent 4'],
+  [[['accepted'], ['refused', 'too_large']], 'needs_attention 4 chunk_not_sent'],
+  [[['accepted'], ['refused', 'content']], 'needs_attention 4 chunk_not_sent'],
+  [[['accepted'], ['expired', 'too_late']], 'needs_attention 4 chunk_not_sent'],
+  [
+    [
+      ['expired', 'too_late'],
+      ['refused', 'content'],
+    ],
+    'failed 4 content_refused',
+  ],
+  [
+    [
+      ['refused', 'content'],
+      ['refused', 'content'],
+    ],
+    'failed 4 content_refused',
+  ],
+];
+
+test.for(CLOSED)('a campaign whose requests end as %j is closed as %s', async ([ends, state]) => {
   await started(501);
-  await moveChunk(own.db, 0, 'unknown');
-  await moveChunk(own.db, 1, 'sending');
-  await moveChunk(own.db, 1, 'refused');
+  for (const [chunk, [to, reason]] of ends.entries()) {
+    if (to !== 'expired') await moveChunk(own.db, { chunk, to: 'sending' });
+    await moveChunk(own.db, { chunk, to, reason });
+  }
+  expect(await closeCampaigns(own.db)).toHaveLength(1);
+  expect(await states(own.db)).toEqual([state]);
+});
+
+test('a campaign for nobody is sent; one that is not frozen yet is left alone', async () => {
   await dueCampaign(own.db, tenant, { audienceId: await insertAudience(own.db, tenant, []) });
   await start(own.db, await claimOne(own.db));
   await dueCampaign(own.db, tenant);
   await claimOne(own.db); // not frozen yet
-  expect(await closeCampaigns(own.db)).toHaveLength(2);
-  expect(await states(own.db)).toEqual(['needs_attention 4 chunk_unknown', 'sent 4', 'sending 2']);
+  expect(await closeCampaigns(own.db)).toHaveLength(1);
+  expect(await states(own.db)).toEqual(['sent 4', 'sending 2']);
 });
 
 test('a heartbeat writes once in its time, and only while the campaign is being sent', async () => {

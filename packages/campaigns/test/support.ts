@@ -58,10 +58,17 @@ export const states = (db: Db) =>
   columnOf(db, `select concat_ws(' ', status, fence, reason_code) from campaign order by id`);
 
 /** Moves a chunk's delivery, past every package. */
-export const moveChunk = (db: Db, chunkNo: number, status: 'sending' | 'accepted' | 'refused' | 'unknown') =>
+export const moveChunk = (
+  db: Db,
+  {
+    chunk,
+    to,
+    reason,
+  }: { chunk: number; to: 'sending' | 'accepted' | 'refused' | 'unknown' | 'expired'; reason?: string | undefined },
+) =>
   db.$client.query(
-    `update delivery set status = $2, fence = fence + 1, accepted_at = case when $2 = 'accepted' then app_now() end,
+    `update delivery set status = $2, fence = fence + 1, accepted_at = case when $2 = 'accepted' then app_now() end, reason_code = $3,
             lease_until = case when $2 = 'sending' then clock_timestamp() + interval '1 minute' end
       where chunk_no = $1`,
-    [chunkNo, status],
+    [chunk, to, reason ?? null],
   );

@@ -21,7 +21,7 @@ create table delivery (
   body text not null,
   body_sha256 text not null,
   status text not null default 'planned' constraint delivery_status_known
-    check (status in ('planned', 'sending', 'accepted', 'refused', 'unknown', 'expired', 'cancelled')),
+    check (status in ('planned', 'sending', 'accepted', 'refused', 'split', 'unknown', 'expired', 'cancelled')),
   fence bigint not null default 0,
   claimed_by text,
   lease_until timestamptz,
@@ -54,7 +54,7 @@ create index idx_delivery_sending on delivery (id) where status = 'sending';
 
 call guard_moves('delivery',
                  'planned>sending', 'planned>planned', 'planned>accepted', 'planned>expired', 'planned>cancelled', 'planned>unknown',
-                 'sending>accepted', 'sending>planned', 'sending>refused', 'sending>unknown',
+                 'sending>accepted', 'sending>planned', 'sending>refused', 'sending>split', 'sending>unknown',
                  'refused>planned', 'expired>planned', 'unknown>planned');
 create trigger delivery_has_account after insert on delivery
   referencing new table as after_rows for each statement execute function refuse_strangers();

@@ -51,5 +51,5 @@ create index idx_campaign_scheduled on campaign (start_date, id) where status = 
 call guard_moves('campaign',
                  'draft>scheduled', 'draft>sending', 'draft>cancel', 'scheduled>draft', 'scheduled>scheduled', 'scheduled>sending',
                  'scheduled>cancel', 'scheduled>failed', 'sending>sending', 'sending>scheduled', 'sending>paused', 'sending>cancel',
-                 'sending>sent', 'sending>needs_attention', 'paused>scheduled', 'paused>cancel', 'needs_attention>scheduled',
+                 'sending>sent', 'sending>failed', 'sending>needs_attention', 'paused>scheduled', 'paused>cancel', 'needs_attention>scheduled',
                  'needs_attention>cancel', 'needs_attention>sent');

@@ -54,7 +54,7 @@ const TABLES: GuardedTable[] = [
   },
   {
     table: 'delivery',
-    statuses: ['planned', 'sending', 'accepted', 'refused', 'unknown', 'expired', 'cancelled'],
+    statuses: ['planned', 'sending', 'accepted', 'refused', 'split', 'unknown', 'expired', 'cancelled'],
     insert: () => ({
       ...{ kind: 'action', logical_id: String(nextSerial()), endpoint: 'push', retry_key: crypto.randomUUID() },
       ...{ body: '{}', body_sha256: '', deliver_until: new Date() },

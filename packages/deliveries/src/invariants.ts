@@ -10,6 +10,10 @@ const recomputedKey = (epoch: SQL) => sql`
 const isPerformedByLine = sql`(
   action.action_type in ('send_message', 'switch_rich_menu', 'unlink_rich_menu')
   or (action.branch = 'expired' and action.delay_spec #>> '{onExpired,do}' = 'instead'))`;
+/** Of which request a part was made, but for its path; it may have got a later epoch since. */
+const isPartOfWhole = sql`
+  part.logical_id = whole.logical_id and part.kind = whole.kind and part.ordinal = whole.ordinal and part.endpoint = whole.endpoint
+  and part.epoch >= whole.epoch`;
 
 /** What must be true of the ledger of sends. */
 export const DELIVERY_INVARIANTS: readonly Invariant[] = [
@@ -96,6 +100,28 @@ export const DELIVERY_INVARIANTS: readonly Invariant[] = [
     offending: ({ leaseOverSeconds }) => sql`
       select format('delivery %s: of %s, lease over since %s', id, claimed_by, lease_until) as what from delivery
        where status = 'sending' and lease_until < clock_timestamp() - make_interval(secs => ${leaseOverSeconds})`,
+  },
+  {
+    id: 'I22.split',
+    says: 'a request that was split has two parts, which are for exactly its people, each in one; a part belongs to what was split',
+    offending: ({ historyDays }) => sql`
+      select format('delivery %s: split, with %s parts for %s of its %s people', whole.id, parts.count, parts.people,
+                    jsonb_array_length(whole.body::jsonb -> 'to')) as what
+        from delivery as whole
+       cross join lateral (
+         select count(distinct part.id) as count, count(member.id) as people,
+                coalesce(jsonb_agg(member.id order by member.id), '[]') as ids
+           from delivery as part cross join lateral jsonb_array_elements(part.body::jsonb -> 'to') as member (id)
+          where part.split_path in (whole.split_path || '0', whole.split_path || '1') and ${isPartOfWhole}) as parts
+       where whole.status = 'split' and whole.created_date > app_now() - make_interval(days => ${historyDays})
+         and (parts.count <> 2 or parts.ids <> (select jsonb_agg(member.id order by member.id)
+                                                  from jsonb_array_elements(whole.body::jsonb -> 'to') as member (id)))
+      union all
+      select format('delivery %s: part %s of a request that was not split', part.id, part.split_path)
+        from delivery as part
+       where part.split_path <> '' and part.created_date > app_now() - make_interval(days => ${historyDays})
+         and not exists (select from delivery as whole
+                          where whole.split_path = left(part.split_path, -1) and whole.status = 'split' and ${isPartOfWhole})`,
   },
   {
     id: 'I30.delivery',

@@ -1,7 +1,8 @@
 import { column, type SQL, sql, type Tx } from '@dueline/db';
 import { type LogicalSend, retryKey } from './retry-key.ts';
 
-type NamedRow = {
+/** A row of the ledger with what its retry key is computed from. */
+export type NamedRow = {
   id: string;
   channel_id: string;
   kind: LogicalSend['kind'];
@@ -43,11 +44,14 @@ export async function planInNextEpoch(
   return rows.map(({ id }) => id);
 }
 
-const nextOf = (row: NamedRow): LogicalSend => ({
+const nextOf = (row: NamedRow): LogicalSend => ({ ...sendOf(row), epoch: row.epoch + 1 });
+
+/** The send that a row stands for. */
+export const sendOf = (row: NamedRow): LogicalSend => ({
   channelId: row.channel_id,
   kind: row.kind,
   logicalId: row.logical_id,
-  epoch: row.epoch + 1,
+  epoch: row.epoch,
   endpoint: row.endpoint,
   ordinal: row.ordinal,
   splitPath: row.split_path,

@@ -10,7 +10,7 @@ export interface Resent {
   readonly before: DeliveryStatus | null;
   /**
    * `resent`: planned anew under a new key; `in_doubt`: LINE may have accepted it, and nobody said that a duplicate is accepted; `open`: it
-   * is not at its end; `over`: it was accepted or cancelled, which is for good; `of_campaign`: its campaign decides; `not_there`.
+   * is not at its end; `over`: it was accepted, split or cancelled, which is for good; `of_campaign`: its campaign decides; `not_there`.
    */
   readonly result: 'resent' | 'in_doubt' | 'open' | 'over' | 'of_campaign' | 'not_there';
 }
@@ -45,7 +45,7 @@ export async function resendDeliveries(
 function judge(id: string, row: Found | undefined, acceptDuplicates: boolean): Resent {
   if (row === undefined) return { id, before: null, result: 'not_there' };
   const { status: before, campaign_id: campaignId } = row;
-  if (before === 'accepted' || before === 'cancelled') return { id, before, result: 'over' };
+  if (before === 'accepted' || before === 'cancelled' || before === 'split') return { id, before, result: 'over' };
   if (before === 'planned' || before === 'sending') return { id, before, result: 'open' };
   if (campaignId !== null) return { id, before, result: 'of_campaign' };
   if (before === 'unknown' && !acceptDuplicates) return { id, before, result: 'in_doubt' };

@@ -1,5 +1,6 @@
 import { column, type Db, sql, type Tx } from '@dueline/db';
 import { storableText } from '@dueline/kernel';
+import { endOfRefusal, insertParts, MOVED_COLUMNS, partsOf, type RefusalEnd } from './split.ts';
 import type { StartedDelivery } from './start.ts';
 import { isProven } from './state.ts';
 import { type AttemptOutcome, type NextStep, nextStep } from './verdict.ts';
@@ -15,7 +16,7 @@ export interface AttemptResult {
   readonly detail?: string | undefined;
   /** Not to be ended by a refusal, nor asked at the usual pace: planned again after so many milliseconds of product time. */
   readonly holdMs?: number | undefined;
-  /** Of a clean refusal, whose fault it is: the content's, for everybody, or that of some of its recipients. */
+  /** Of a clean refusal, whose fault it is: the content's, for everybody, or that of some of its recipients (unless given). */
   readonly refusedFor?: 'content' | 'recipients' | undefined;
 }
 
@@ -25,11 +26,11 @@ export interface Settlement {
   readonly result: AttemptResult;
 }
 
-type SettlementRow = Settlement & { readonly next: NextStep };
+type SettlementRow = Settlement & { readonly next: NextStep | RefusalEnd };
 
 /**
  * sending -> accepted, refused or planned again, as {@link nextStep} says, together with each attempt's outcome, in one
- * statement.
+ * statement; or split, as {@link endOfRefusal} says, and its two parts planned in the same statement.
  *
  * @returns The ids of the deliveries that moved. Of a row that is not this owner's any more (its lease ran out and it was
  * taken back) the attempt's outcome is written, which is evidence whoever owns the row: that LINE accepted the key ends the
@@ -38,10 +39,9 @@ type SettlementRow = Settlement & { readonly next: NextStep };
  * nothing.
  */
 export async function settleDeliveries(db: Db | Tx, settlements: readonly Settlement[]): Promise<ReadonlySet<string>> {
-  const rows = settlements.map((settlement) => ({
-    ...settlement,
-    next: nextStep(settlement.result.outcome, { ...settlement.started, holdMs: settlement.result.holdMs }),
-  }));
+  const rows = settlements.map((settlement) => ({ ...settlement, next: stepAfter(settlement) }));
+  const split = rows.filter(({ next }) => next.to === 'split');
+  const parts = await partsOf(db, split);
   const col = (read: (row: SettlementRow) => string | number | null | undefined, type: 'bigint' | 'integer' | 'text') =>
     column(
       rows.map((row) => read(row) ?? null),
@@ -54,10 +54,11 @@ export async function settleDeliveries(db: Db | Tx, settlements: readonly Settle
         ${col(({ started }) => started.attemptNo, 'integer')}, ${col(({ started }) => started.retryKey, 'text')},
         ${col(({ next }) => next.to, 'text')},
         ${col(({ next }) => (next.to === 'planned' ? next.waitMs : 0), 'integer')},
+        ${col(({ next, result }) => ('reasonCode' in next ? next.reasonCode : result.outcome), 'text')},
         ${col(({ result }) => result.outcome, 'text')}, ${col(({ result }) => result.httpStatus, 'integer')},
         ${col(({ result }) => result.lineRequestId, 'text')}, ${col(({ result }) => result.acceptedRequestId, 'text')},
         ${col(({ result }) => (result.detail === undefined ? null : storableText(result.detail)), 'text')})
-        as verdict (id, fence, attempt_no, retry_key, next_status, wait_ms, outcome, http_status, line_request_id, accepted_request_id, detail)
+        as verdict (id, fence, attempt_no, retry_key, next_status, wait_ms, reason_code, outcome, http_status, line_request_id, accepted_request_id, detail)
     ), held as materialized (
       select delivery.id,
              case when ${isProven} then 'accepted' else verdict.next_status end as next_status
@@ -72,8 +73,8 @@ export async function settleDeliveries(db: Db | Tx, settlements: readonly Settle
              line_request_id = verdict.line_request_id, detail = verdict.detail
         from verdict
        where attempt.delivery_id = verdict.id and attempt.attempt_no = verdict.attempt_no and attempt.outcome is null
-    )
-    update delivery
+    ), moved as (
+      update delivery
        set status = held.next_status,
            fence = delivery.fence + 1,
            lease_until = null,
@@ -83,10 +84,17 @@ export async function settleDeliveries(db: Db | Tx, settlements: readonly Settle
            next_attempt_at = app_now() + make_interval(secs => verdict.wait_ms / 1000.0),
            published_at = case when held.next_status = 'planned' then null else delivery.published_at end,
            announce_count = 0,
-           reason_code = case when held.next_status = 'accepted' then null else verdict.outcome end,
+           reason_code = case when held.next_status = 'accepted' then null else verdict.reason_code end,
            updated_date = clock_timestamp()
       from verdict join held on held.id = verdict.id
-     where delivery.id = verdict.id
-    returning delivery.id`);
+       where delivery.id = verdict.id
+      returning ${MOVED_COLUMNS}
+    )${parts.length === 0 ? sql`` : insertParts(parts)}
+    select id from moved`);
   return new Set(moved.rows.map((row) => row.id));
+}
+
+function stepAfter({ started, result }: Settlement): NextStep | RefusalEnd {
+  const next = nextStep(result.outcome, { ...started, holdMs: result.holdMs });
+  return next.to === 'refused' ? endOfRefusal(started, result) : next;
 }

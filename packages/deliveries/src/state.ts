@@ -5,6 +5,7 @@ export const DELIVERY_STATUSES = [
   'sending',
   'accepted',
   'refused',
+  'split',
   'unknown',
   'expired',
   'cancelled',
@@ -14,9 +15,10 @@ export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 /** Every allowed move; each bumps the fence. The guard trigger of the table refuses everything else; a test compares the two. */
 export const TRANSITIONS = {
   planned: ['sending', 'planned', 'accepted', 'expired', 'cancelled', 'unknown'],
-  sending: ['accepted', 'planned', 'refused', 'unknown'],
+  sending: ['accepted', 'planned', 'refused', 'split', 'unknown'],
   accepted: [],
   refused: ['planned'],
+  split: [],
   unknown: ['planned'],
   expired: ['planned'],
   cancelled: [],

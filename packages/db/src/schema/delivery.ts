@@ -32,7 +32,9 @@ export const delivery = pgTable(
     retryKey: uuid('retry_key').notNull(),
     body: text('body').notNull(),
     bodySha256: text('body_sha256').notNull(),
-    status: text('status', { enum: ['planned', 'sending', 'accepted', 'refused', 'unknown', 'expired', 'cancelled'] })
+    status: text('status', {
+      enum: ['planned', 'sending', 'accepted', 'refused', 'split', 'unknown', 'expired', 'cancelled'],
+    })
       .notNull()
       .default('planned'),
     fence: id('fence').notNull().default(sql`0`),

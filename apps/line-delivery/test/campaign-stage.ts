@@ -1,0 +1,107 @@
+import { randomUUID } from 'node:crypto';
+import { claimCampaigns } from '@dueline/campaigns';
+import type { CampaignTicket, Tenant, Tickets } from '@dueline/contracts';
+import type { Db } from '@dueline/db';
+import { moveProductTime } from '@dueline/db/testing';
+import { announceDeliveries, settleDeliveries } from '@dueline/deliveries';
+import { createLineClient } from '@dueline/line-client';
+import { type ChannelConfig, createSimulator, nthUserId } from '@dueline/line-simulator';
+import type { Broker } from '@dueline/mq';
+import { addAudienceMembers, createAudience } from '@dueline/recipients';
+import { onTestFinished } from 'vitest';
+import { afterChunk } from '../src/after-chunk.ts';
+import { type ExecuteDeps, executeActions } from '../src/execute-action.ts';
+import { createInHand } from '../src/in-hand.ts';
+import { startCampaigns } from '../src/start-campaign.ts';
+import { limitsOf } from './limits/support.ts';
+
+export const CHANNEL = { channelId: '2000000001', channelAccessToken: 'a-token' };
+export const FRIENDS = 1_300;
+const context = { signal: new AbortController().signal };
+const log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
+
+/** An account of 1,300 friends, and what line-delivery does for its campaigns. */
+export async function stage(db: Db, knobs: ChannelConfig['knobs'] = {}) {
+  const simulator = await createSimulator({
+    channels: [{ ...CHANNEL, knobs, users: [{ prefix: 'e', count: FRIENDS }] }],
+  });
+  onTestFinished(() => simulator.close());
+  const { rows } = await db.$client.query<{ organization_id: string; id: string }>(
+    `with org as (insert into organization (name) values ('test') returning id)
+     insert into line_oa (organization_id, channel_id, name) select id, $1, 'test' from org returning organization_id, id`,
+    [CHANNEL.channelId],
+  );
+  const tenant: Tenant = { organizationId: rows[0]?.organization_id ?? '', lineOaId: rows[0]?.id ?? '' };
+  const published: Tickets['tickets'] = [];
+  const publish: Broker['publish'] = async (_queue, messages) => {
+    for (const { data } of messages) published.push(...(data as Tickets).tickets);
+    return messages.map(() => ({ ok: true }) as const);
+  };
+  const start = async (ticket: CampaignTicket, how: Broker['publish'] = publish) =>
+    startCampaigns({ db, broker: { publish: how }, claimedBy: 'line-delivery/test:1' })(
+      message(tenant, ticket),
+      context,
+    );
+  /** Sends what these tickets stand for, to the end. */
+  const send = async (tickets: Tickets['tickets'], close = true, parts: Partial<ExecuteDeps> = {}) => {
+    const inHand = createInHand(8);
+    const settled = afterChunk({ db, log, staleSeconds: 900 });
+    const line = createLineClient({ baseUrl: simulator.apiUrl, attemptTimeoutMs: 2_000 });
+    const outcome = await executeActions({
+      ...{ db, line, inHand, limits: limitsOf({ db, inHand }).chunks, log },
+      start: { claimedBy: 'line-delivery/test:1', leaseSeconds: 5, settleSeconds: 0 },
+      channelAccessToken: async () => CHANNEL.channelAccessToken,
+      settle: async (settlement) => (await settleDeliveries(db, [settlement])).size === 1,
+      onSettled: (_outcome, started) => (close ? settled(started) : undefined),
+      ...parts,
+    })(message(tenant, { tickets }), context);
+    await inHand.drain();
+    line.close();
+    return outcome;
+  };
+  /** Lets time pass for the product and for LINE. */
+  const pass = async (seconds: number) => {
+    await moveProductTime(db, seconds);
+    await fetch(`${simulator.controlUrl}/__sim/clock`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ advanceMs: seconds * 1_000 }),
+    });
+  };
+  /** Sends all that is due, again and again until nothing is, with `replicas` that get each ticket. */
+  const sendDue = async ({ replicas = 1 }: { replicas?: number } = {}) => {
+    for (;;) {
+      const due = await announceDeliveries(db, { limit: 100, againAfterSeconds: 60 });
+      if (due.length === 0) return;
+      await Promise.all(Array.from({ length: replicas }, () => send(due)));
+    }
+  };
+  return { simulator, tenant, published, start, send, pass, sendDue };
+}
+
+const message = <Data>(tenant: Tenant, data: Data) => ({
+  id: randomUUID(),
+  tenant,
+  data,
+  deliveryCount: 0,
+  publishedAt: '',
+});
+
+export const membersOf = (count: number): string[] => Array.from({ length: count }, (_, n) => nthUserId('e', n));
+
+export async function audienceOf(db: Db, tenant: Tenant, members: number | readonly string[]): Promise<string> {
+  const userIds = typeof members === 'number' ? membersOf(members) : members;
+  await db.$client.query(
+    `insert into line_user (organization_id, line_oa_id, user_id) select $1, $2, unnest($3::text[]) on conflict do nothing`,
+    [tenant.organizationId, tenant.lineOaId, userIds],
+  );
+  const audienceId = await createAudience(db, tenant, { name: 'everybody' });
+  await addAudienceMembers(db, tenant, { audienceId, userIds });
+  return audienceId;
+}
+
+export async function claimOne(db: Db): Promise<CampaignTicket> {
+  const [claimed] = await claimCampaigns(db, { claimedBy: 'd:1', limit: 1 });
+  if (claimed === undefined) throw new Error('no campaign was due');
+  return claimed.ticket;
+}
