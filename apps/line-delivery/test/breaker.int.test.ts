@@ -12,7 +12,9 @@ const spurious = (endpoint: string, max: number) => ({
   rules: [{ id: 'f', match: { endpoint }, max, effect: { type: 'status', status: 400 } as const }],
 });
 
-test('an outage that refuses twenty sends opens the breaker for all replicas, fails nobody, and all go out after it [T21]', async () => {
+test('an outage that refuses twenty sends opens the breaker for all replicas, fails nobody, and all go out after it [T21]', {
+  timeout: 30_000,
+}, async () => {
   await using database = await testDb();
   const stage = await stageOf(database.db);
   const [one, two] = [replicaOf(stage), replicaOf(stage)];
@@ -32,10 +34,13 @@ test('an outage that refuses twenty sends opens the breaker for all replicas, fa
   expect(await breaker(stage)).toBe('false');
   await stage.pass(60);
   await expect // the other replica may believe for a second that it is open
-    .poll(async () => {
-      await Promise.all([one.round(), two.round()]);
-      return stage.states();
-    })
+    .poll(
+      async () => {
+        await Promise.all([one.round(), two.round()]);
+        return stage.states();
+      },
+      { timeout: 20_000 },
+    )
     .toEqual(['accepted 40']);
 
   expect([...stage.simulator.ledger.receipts()]).toHaveLength(40);

@@ -21,6 +21,7 @@ test.for([
   ['short_lived', V2, 30 * 86_400],
 ] as const)(
   'when a %s token ends in the middle of a campaign each of four replicas gets one other, and nothing is lost [T16]',
+  { timeout: 30_000 },
   async ([kind, path, lifeSeconds]) => {
     await using database = await testDb();
     const stage = await stageOf(database.db);
@@ -38,11 +39,14 @@ test.for([
     await planCampaign(stage, 1_250);
     await planPushes(stage, 40);
     await expect
-      .poll(async () => {
-        await sendAll();
-        await stage.pass(5);
-        return stage.states();
-      })
+      .poll(
+        async () => {
+          await sendAll();
+          await stage.pass(5);
+          return stage.states();
+        },
+        { timeout: 20_000 },
+      )
       .toEqual(['accepted 43']);
 
     expect([...stage.simulator.ledger.receipts()]).toHaveLength(1_290);

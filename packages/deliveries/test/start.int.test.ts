@@ -155,6 +155,11 @@ test('what an account has planned is announced at once when it is woken, however
   expect(await wakeDeliveries(own.db, tenant)).toBe(1);
   expect((await announce()).map((ticket) => ticket.id)).toEqual([id]);
   expect(other.id).not.toBe(id);
+
+  await settle(own.db, await mustStart(own.db, tenant, id), { outcome: 'throttled', holdMs: HOUR * 1_000 });
+  expect(await announce()).toEqual([]);
+  expect(await wakeDeliveries(own.db, tenant)).toBe(1);
+  expect((await announce()).map((ticket) => ticket.id)).toEqual([id]);
 });
 
 test.for(['line_oa', 'organization'])(
