@@ -5,6 +5,7 @@ import { type LogEntry, planAction } from '@dueline/trigger-rules';
 import { type Candidate, entryOf, ruleFields } from './evaluate-event.ts';
 import { type ActionToPerform, performActions } from './perform.ts';
 import { traceDecision } from './trace.ts';
+import { wordingFor } from './wording.ts';
 
 export interface CarriedOut {
   readonly deliveries: readonly CreatedDelivery[];
@@ -20,12 +21,16 @@ export async function carryOut(tx: Tx, firings: readonly Candidate[]): Promise<C
   if (firings.length === 0) return { deliveries: [], entries: [] };
   const now: ActionToPerform[] = [];
   const later: ActionToSchedule[] = [];
+  const problems = new Map<string, string>();
   for (const firing of firings) {
     const traceparent = await traceDecision('decide rule', firing.event.traceparent);
     const plan = planAction(firing.rule);
     const base = { ...baseOf(firing), traceparent, request: plan.request };
     if (plan.kind === 'now') {
-      now.push({ ...base, kind: 'event', logicalId: logicalId(firing), epoch: 1, scheduledActionId: null });
+      const wording = wordingFor(plan.request, firing.user);
+      const what = { kind: 'event', logicalId: logicalId(firing), epoch: 1, scheduledActionId: null } as const;
+      if ('problem' in wording) problems.set(what.logicalId, wording.problem);
+      else now.push({ ...base, ...what, ...wording });
     } else {
       const { delay, sourceConfig } = plan;
       const keys = { dedupKey: dedupKey(firing), openKey: null };
@@ -44,7 +49,7 @@ export async function carryOut(tx: Tx, firings: readonly Candidate[]): Promise<C
   const scheduled = new Map(later.map((action, n) => [action.dedupKey, results[n]]));
   const deliveries = await performActions(tx, now);
   const deliveryIds = new Map(deliveries.map((delivery) => [delivery.logicalId, delivery.id]));
-  return { deliveries, entries: firings.map((firing) => entryFor(firing, { scheduled, deliveryIds })) };
+  return { deliveries, entries: firings.map((firing) => entryFor(firing, { scheduled, deliveryIds, problems })) };
 }
 
 /** Most actions of one call that meets the facts which are older than their rows. */
@@ -66,11 +71,17 @@ function baseOf({ event, rule }: Candidate) {
 
 function entryFor(
   firing: Candidate,
-  made: { scheduled: ReadonlyMap<string, Scheduled | undefined>; deliveryIds: ReadonlyMap<string, string> },
+  made: {
+    scheduled: ReadonlyMap<string, Scheduled | undefined>;
+    deliveryIds: ReadonlyMap<string, string>;
+    problems: ReadonlyMap<string, string>;
+  },
 ): LogEntry {
   const base = { ...entryOf(firing.event), ...ruleFields(firing.rule) };
   const deliveryId = made.deliveryIds.get(logicalId(firing));
   if (deliveryId !== undefined) return { ...base, decision: 'fired', reasonCode: 'matched', deliveryId };
+  const errorMessage = made.problems.get(logicalId(firing));
+  if (errorMessage !== undefined) return { ...base, decision: 'failed', reasonCode: 'content_invalid', errorMessage };
   const scheduled = made.scheduled.get(dedupKey(firing));
   if (scheduled === undefined) return { ...base, decision: 'suppressed', reasonCode: 'already_done' };
   return { ...base, ...historyOf(scheduled) };

@@ -1,5 +1,5 @@
 import { loadChannelIds } from '@dueline/accounts';
-import type { ActionRequest } from '@dueline/contracts';
+import type { ActionRequest, TextMessage } from '@dueline/contracts';
 import type { Tx } from '@dueline/db';
 import { type CreatedDelivery, createDeliveries, type DeliveryToCreate } from '@dueline/deliveries';
 import { PermanentError } from '@dueline/kernel';
@@ -7,6 +7,8 @@ import { PermanentError } from '@dueline/kernel';
 /** An action that was decided for one person, and what it stands for. */
 export interface ActionToPerform extends Omit<DeliveryToCreate, 'channelId' | 'request'> {
   readonly request: ActionRequest;
+  /** What it says, in the words that the person gets. */
+  readonly messages: readonly TextMessage[];
 }
 
 /**
@@ -24,9 +26,9 @@ export async function performActions(tx: Tx, actions: readonly ActionToPerform[]
     actions.map((action) => {
       const channelId = channelIds.get(action.lineOaId);
       if (channelId === undefined) throw new Error('the account of an action does not exist');
-      const { request } = action;
-      if (request.actionType !== 'send_message') throw new PermanentError(`nothing performs ${request.actionType}`);
-      return { ...action, channelId, request };
+      const { actionType } = action.request;
+      if (actionType !== 'send_message') throw new PermanentError(`nothing performs ${actionType}`);
+      return { ...action, channelId, request: { actionType, actionConfig: { messages: action.messages } } };
     }),
   );
 }

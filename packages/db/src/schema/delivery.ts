@@ -19,6 +19,7 @@ export const delivery = pgTable(
     epoch: integer('epoch').notNull().default(1),
     endpoint: text('endpoint', { enum: ['push', 'multicast', 'broadcast'] }).notNull(),
     ordinal: integer('ordinal').notNull().default(0),
+    groupSize: smallint('group_size').notNull().default(1),
     splitPath: text('split_path').notNull().default(''),
     userId: text('user_id'),
     triggerRuleId: id('trigger_rule_id'),
