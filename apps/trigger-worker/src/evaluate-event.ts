@@ -2,6 +2,10 @@ import type { RuleAction } from '@dueline/contracts';
 import type { EventOf, OutboxEvent } from '@dueline/db/changes';
 import type { LineUser } from '@dueline/recipients';
 import { type LogEntry, matchAttributeChange, type ReadRule, type TriggerRule } from '@dueline/trigger-rules';
+import { isPerformedHere } from './perform.ts';
+
+/** How many changes that actions made may lead to each other; a rule that such a chain would set off once more is stopped. */
+export const MAX_DEPTH = 10;
 
 /** A rule that an event set off, before frequency and cooldown have their say. */
 export interface Candidate {
@@ -35,7 +39,9 @@ export function evaluateEvent(
     const change = event.changed.get(rule.sourceConfig.attribute);
     if (change === undefined) continue;
     const judged: Rejection | Candidate =
-      user === undefined ? UNKNOWN : (rejectionOf(rule, change, user) ?? { event, rule, userId: event.userId, user });
+      user === undefined
+        ? UNKNOWN
+        : (rejectionOf(rule, change, user) ?? loopOf(event) ?? { event, rule, userId: event.userId, user });
     if ('decision' in judged) rejected.push({ ...entryOf(event), ...ruleFields(rule), ...judged });
     else candidates.push(judged);
   }
@@ -59,8 +65,13 @@ function rejectionOf(
       detail: 'leaves' in match ? { leaves: match.leaves } : undefined,
     };
   }
-  return user.isFollowing ? undefined : { decision: 'suppressed', reasonCode: 'user_not_following' };
+  return user.isFollowing || isPerformedHere(rule)
+    ? undefined
+    : { decision: 'suppressed', reasonCode: 'user_not_following' };
 }
+
+const loopOf = ({ depth, causeId }: OutboxEvent): Rejection | undefined =>
+  depth < MAX_DEPTH ? undefined : { decision: 'suppressed', reasonCode: 'rule_loops', detail: { depth, causeId } };
 
 /** The fields of a history row that come from the event. */
 export function entryOf(event: OutboxEvent) {

@@ -119,7 +119,7 @@ async function decideTaken(
   const carried = await carryOut(tx, firings);
   const entries: LogEntry[] = [...met, ...rejected, ...limited, ...carried.entries];
   await recordDecisions(tx, entries);
-  await openAttention(tx, entries.flatMap(failedItem));
+  await openAttention(tx, [...entries.flatMap(failedItem), ...rejected.flatMap(loopItem)]);
   deps.reach?.('decide_event.deciding');
   return { taken: events.length, entries, deliveries: carried.deliveries, setAside: [] };
 }
@@ -133,6 +133,12 @@ function failedItem({ decision, scheduledActionId, ...entry }: LogEntry): Attent
   return reasonCode === 'content_invalid' && triggerRuleId !== null
     ? [{ ...item, kind: 'rule_failed', refId: triggerRuleId }]
     : [];
+}
+
+/** A rule that feeds itself: one open item, however often it would. */
+function loopItem({ reasonCode, triggerRuleId, organizationId, lineOaId, userId }: LogEntry): AttentionToOpen[] {
+  if (reasonCode !== 'rule_loops' || triggerRuleId === null) return [];
+  return [{ organizationId, lineOaId, kind: 'rule_loops', refId: triggerRuleId, userId, reasonCode }];
 }
 
 async function giveUp(tx: Tx, event: HeldEvent): Promise<DecidedEvents> {

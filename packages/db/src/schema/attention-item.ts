@@ -11,7 +11,9 @@ export const attentionItem = pgTable(
   {
     id: id('id').primaryKey().generatedAlwaysAsIdentity(),
     ...tenantColumns,
-    kind: text('kind', { enum: ['action_failed', 'event_dead', 'delivery_unknown', 'rule_failed'] }).notNull(),
+    kind: text('kind', {
+      enum: ['action_failed', 'event_dead', 'delivery_unknown', 'rule_failed', 'rule_loops'],
+    }).notNull(),
     refId: text('ref_id').notNull(),
     userId: text('user_id'),
     reasonCode: text('reason_code').notNull(),
