@@ -81,6 +81,7 @@ const WHAT: Readonly<Record<AttentionItem['kind'], string>> = {
   action_failed: 'action',
   event_dead: 'event',
   delivery_unknown: 'delivery',
+  rule_failed: 'rule',
   rule_loops: 'rule',
   delivery_refused: 'delivery',
   account_paused: 'account',

@@ -49,6 +49,7 @@ const SAYS: Readonly<Record<Resent['result'], (before: Resent['before']) => stri
   in_doubt: () => `LINE may have taken it: say --${ACCEPT_DUPLICATES} to send it all the same`,
   open: (before) => `is ${before}: it goes on by itself`,
   over: (before) => `is ${before}, for good`,
+  follows: () => 'was cancelled because of the part before it: send that again, and it goes along',
   of_campaign: () => 'is a part of a campaign, which decides',
   not_there: () => 'the account has no delivery of this id',
 };

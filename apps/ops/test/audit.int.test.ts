@@ -82,7 +82,8 @@ const PLANTS: readonly (readonly [id: string, fault: string, sql: string])[] = [
   [
     'I6.attempt',
     'a fence that the row never had',
-    `update delivery_attempt set fence = fence + 100; update delivery set status = 'refused', accepted_at = null`,
+    `update delivery_attempt set fence = fence + 100;
+     update delivery set status = case when group_size > 1 then 'cancelled' else 'refused' end, accepted_at = null`,
   ],
   [
     'I13',
@@ -94,6 +95,17 @@ const PLANTS: readonly (readonly [id: string, fault: string, sql: string])[] = [
     'I13',
     'a delivery without done',
     `update delivery set scheduled_action_id = action.id from scheduled_action as action where action.status = 'cancelled'`,
+  ],
+  ['I13', 'a part is missing', `update delivery set group_size = 2 where kind = 'action'`],
+  [
+    'I13d',
+    'a part before the one that it follows',
+    `update delivery set status = 'refused', accepted_at = null where ordinal = 0 and group_size > 1`,
+  ],
+  [
+    'I13d',
+    'a part that nothing lets go',
+    `update delivery set status = 'planned', accepted_at = null, next_attempt_at = 'infinity' where ordinal > 0 and group_size > 1`,
   ],
   ['I13b', 'no attempt that LINE accepted', `delete from delivery_attempt`],
   ['I13b', 'no request id', 'update delivery set line_request_id = null'],

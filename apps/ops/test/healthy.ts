@@ -11,8 +11,8 @@ import { startCampaigns } from './healthy-campaigns.ts';
 import { switchMenus } from './healthy-menus.ts';
 
 /**
- * As the apps make them: one action that is done and whose message LINE accepted, and one that was cancelled; a broadcast and a
- * multicast of two chunks that are sent; a person who got a menu and lost it again.
+ * As the apps make them: one action that is done and whose message LINE accepted, and one that was cancelled; an action at once whose
+ * seven messages LINE accepted in two parts; a broadcast and a multicast of two chunks that are sent; a person who got a menu and lost it again.
  */
 export async function healthyDatabase(db: Db): Promise<void> {
   const tenant = await insertTenant(db);
@@ -30,6 +30,7 @@ export async function healthyDatabase(db: Db): Promise<void> {
   );
   await decide(db, tenant, { userId, triggerRuleId });
   await send(db, tenant);
+  await send(db, tenant); // the second part of what has two
   await switchMenus(db, tenant, { userId });
   const sender = await startCampaigns(db);
   await send(db, sender);
@@ -55,7 +56,12 @@ async function decide(db: Db, tenant: Tenant, who: { userId: string; triggerRule
       { ...cancelled, to: 'cancelled', reason: 'conditions_no_longer_hold' },
     ]);
     const what = { kind: 'action', logicalId: done.id, scheduledActionId: done.id } as const;
-    await createDeliveries(tx, [deliveryToCreate(tenant, { ...who, ...what, channelId: String(channelId) })]);
+    const messages = Array.from({ length: 7 }, (_, n) => ({ type: 'text' as const, text: `part ${n}` }));
+    const long = { request: { actionType: 'send_message', actionConfig: { messages } } } as const;
+    await createDeliveries(tx, [
+      deliveryToCreate(tenant, { ...who, ...what, channelId: String(channelId) }),
+      deliveryToCreate(tenant, { ...who, ...long, channelId: String(channelId) }),
+    ]);
     const base = { ...tenant, ...who, triggerOn: 'scheduled_action', ruleVersion: 1, eventId: null, rootId: null };
     const entries: LogEntry[] = [
       { ...base, action: done.request, decision: 'fired', reasonCode: 'due', scheduledActionId: done.id },

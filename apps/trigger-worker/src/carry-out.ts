@@ -5,6 +5,7 @@ import { type LogEntry, planAction } from '@dueline/trigger-rules';
 import { type Candidate, entryOf, ruleFields } from './evaluate-event.ts';
 import { type ActionToPerform, audiencesOf, isPerformedHere, lacksAudience, performActions } from './perform.ts';
 import { traceDecision } from './trace.ts';
+import { wordingFor } from './wording.ts';
 
 export interface CarriedOut {
   readonly deliveries: readonly CreatedDelivery[];
@@ -18,7 +19,7 @@ const dedupKey = (candidate: Candidate): string => `ev:${logicalId(candidate)}`;
 /** Makes of each firing a delivery that is due now, a change of ours that is done now, or a row that waits; and its history. */
 export async function carryOut(tx: Tx, firings: readonly Candidate[]): Promise<CarriedOut> {
   if (firings.length === 0) return { deliveries: [], entries: [] };
-  const { now, later } = await planAll(firings);
+  const { now, later, problems } = await planAll(firings);
   const results = await scheduleAll(tx, later);
   const scheduled = new Map(later.map((action, n) => [action.dedupKey, results[n]]));
   const audiences = await audiencesOf(tx, now);
@@ -27,19 +28,23 @@ export async function carryOut(tx: Tx, firings: readonly Candidate[]): Promise<C
   const deliveryIds = new Map(deliveries.map((delivery) => [delivery.logicalId, delivery.id]));
   const doneHere = new Set(possible.flatMap(({ request, logicalId }) => (isPerformedHere(request) ? [logicalId] : [])));
   const lacking = new Set(now.flatMap((action) => (possible.includes(action) ? [] : [action.logicalId])));
-  const made = { scheduled, deliveryIds, doneHere, lacking };
+  const made = { scheduled, deliveryIds, doneHere, problems, lacking };
   return { deliveries, entries: firings.map((firing) => entryFor(firing, made)) };
 }
 
-async function planAll(firings: readonly Candidate[]): Promise<{ now: ActionToPerform[]; later: ActionToSchedule[] }> {
+async function planAll(firings: readonly Candidate[]) {
   const now: ActionToPerform[] = [];
   const later: ActionToSchedule[] = [];
+  const problems = new Map<string, string>();
   for (const firing of firings) {
     const traceparent = await traceDecision('decide rule', firing.event.traceparent);
     const plan = planAction(firing.rule);
     const base = { ...baseOf(firing), traceparent, request: plan.request };
     if (plan.kind === 'now') {
-      now.push({ ...base, kind: 'event', logicalId: logicalId(firing), epoch: 1, scheduledActionId: null });
+      const wording = wordingFor(plan.request, firing.user);
+      const what = { kind: 'event', logicalId: logicalId(firing), epoch: 1, scheduledActionId: null } as const;
+      if ('problem' in wording) problems.set(what.logicalId, wording.problem);
+      else now.push({ ...base, ...what, ...wording });
     } else {
       const { delay, sourceConfig } = plan;
       const keys = { dedupKey: dedupKey(firing), openKey: null };
@@ -47,7 +52,7 @@ async function planAll(firings: readonly Candidate[]): Promise<{ now: ActionToPe
       later.push({ ...base, ...keys, delay, sourceConfig, isBulk, ruleVersion: firing.rule.version });
     }
   }
-  return { now, later };
+  return { now, later, problems };
 }
 
 /** Most actions of one call that meets the facts which are older than their rows. */
@@ -72,6 +77,8 @@ interface Made {
   readonly scheduled: ReadonlyMap<string, Scheduled | undefined>;
   readonly deliveryIds: ReadonlyMap<string, string>;
   readonly doneHere: ReadonlySet<string>;
+  /** What is wrong with their words. */
+  readonly problems: ReadonlyMap<string, string>;
   /** Whose audience is gone. */
   readonly lacking: ReadonlySet<string>;
 }
@@ -82,6 +89,8 @@ function entryFor(firing: Candidate, made: Made): LogEntry {
   if (made.lacking.has(logicalId(firing))) return { ...base, decision: 'failed', reasonCode: 'audience_deleted' };
   const deliveryId = made.deliveryIds.get(logicalId(firing));
   if (deliveryId !== undefined) return { ...base, decision: 'fired', reasonCode: 'matched', deliveryId };
+  const errorMessage = made.problems.get(logicalId(firing));
+  if (errorMessage !== undefined) return { ...base, decision: 'failed', reasonCode: 'content_invalid', errorMessage };
   const scheduled = made.scheduled.get(dedupKey(firing));
   if (scheduled === undefined) return { ...base, decision: 'suppressed', reasonCode: 'already_done' };
   return { ...base, ...historyOf(scheduled) };

@@ -12,6 +12,8 @@ export interface Candidate {
   readonly event: EventOf<'attribute_changed'>;
   readonly rule: TriggerRule;
   readonly userId: string;
+  /** The person, as the rule was judged. */
+  readonly user: LineUser;
 }
 
 export interface Evaluated {
@@ -36,21 +38,25 @@ export function evaluateEvent(
     const { rule } = read;
     const change = event.changed.get(rule.sourceConfig.attribute);
     if (change === undefined) continue;
-    const rejection = rejectionOf(rule, change, user) ?? loopOf(event);
-    if (rejection === undefined) candidates.push({ event, rule, userId: event.userId });
-    else rejected.push({ ...entryOf(event), ...ruleFields(rule), ...rejection });
+    const judged: Rejection | Candidate =
+      user === undefined
+        ? UNKNOWN
+        : (rejectionOf(rule, change, user) ?? loopOf(event) ?? { event, rule, userId: event.userId, user });
+    if ('decision' in judged) rejected.push({ ...entryOf(event), ...ruleFields(rule), ...judged });
+    else candidates.push(judged);
   }
   return { candidates, rejected };
 }
 
 type Rejection = Pick<LogEntry, 'decision' | 'reasonCode' | 'detail'>;
 
+const UNKNOWN: Rejection = { decision: 'suppressed', reasonCode: 'user_unknown' };
+
 function rejectionOf(
   rule: TriggerRule,
   change: Parameters<typeof matchAttributeChange>[1],
-  user: LineUser | undefined,
+  user: LineUser,
 ): Rejection | undefined {
-  if (user === undefined) return { decision: 'suppressed', reasonCode: 'user_unknown' };
   const match = matchAttributeChange(rule.sourceConfig, change, user.attributes);
   if (!match.matches) {
     return {

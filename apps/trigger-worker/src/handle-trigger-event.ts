@@ -124,11 +124,15 @@ async function decideTaken(
   return { taken: events.length, entries, deliveries: carried.deliveries, setAside: [] };
 }
 
-/** An action that failed because its date had passed; a failure without an action is a rule's, and stays in the history. */
+/** An action that failed because its date had passed, or a rule whose words cannot be sent; other failures of a rule stay in the history. */
 function failedItem({ decision, scheduledActionId, ...entry }: LogEntry): AttentionToOpen[] {
-  if (decision !== 'failed' || typeof scheduledActionId !== 'string') return [];
-  const { organizationId, lineOaId, userId, reasonCode } = entry;
-  return [{ organizationId, lineOaId, kind: 'action_failed', refId: scheduledActionId, userId, reasonCode }];
+  const { organizationId, lineOaId, userId, reasonCode, triggerRuleId } = entry;
+  const item = { organizationId, lineOaId, userId, reasonCode };
+  if (decision !== 'failed') return [];
+  if (typeof scheduledActionId === 'string') return [{ ...item, kind: 'action_failed', refId: scheduledActionId }];
+  return reasonCode === 'content_invalid' && triggerRuleId !== null
+    ? [{ ...item, kind: 'rule_failed', refId: triggerRuleId }]
+    : [];
 }
 
 /** A rule that feeds itself: one open item, however often it would. */

@@ -1,5 +1,5 @@
 import { loadChannelIds } from '@dueline/accounts';
-import { type ActionRequest, PERFORMED_BY, type Tenant } from '@dueline/contracts';
+import { type ActionRequest, PERFORMED_BY, type Tenant, type TextMessage } from '@dueline/contracts';
 import type { Tx } from '@dueline/db';
 import { depthsOf } from '@dueline/db/changes';
 import { type CreatedDelivery, createDeliveries, type DeliveryToCreate } from '@dueline/deliveries';
@@ -16,6 +16,8 @@ import { isMenuRequest, type MenuToSwitch, switchMenus } from './switch-menus.ts
 /** An action that was decided for one person, and what it stands for. */
 export interface ActionToPerform extends Omit<DeliveryToCreate, 'channelId' | 'request'> {
   readonly request: ActionRequest;
+  /** What it says, in the words that the person gets. */
+  readonly messages: readonly TextMessage[];
 }
 
 /** Whether our own database performs the action, so that it is done with the decision, whether its person follows the account or not. */
@@ -87,9 +89,10 @@ async function askLine(tx: Tx, actions: readonly ActionToPerform[]): Promise<Cre
   for (const action of asking) {
     const channelId = channelIds.get(action.lineOaId);
     if (channelId === undefined) throw new Error('the account of an action does not exist');
-    const { request } = action;
+    const { request, messages } = action;
     if (isMenuRequest(request)) menus.push({ ...action, channelId, request });
-    else if (request.actionType === 'send_message') sends.push({ ...action, channelId, request });
+    else if (request.actionType === 'send_message')
+      sends.push({ ...action, channelId, request: { ...request, actionConfig: { messages } } });
     else throw new PermanentError(`nothing performs ${request.actionType}`);
   }
   return [...(await createDeliveries(tx, sends)), ...(await switchMenus(tx, menus))];

@@ -1,5 +1,5 @@
 import { type AttentionToOpen, openAttention } from '@dueline/attention';
-import type { ActionRequest, TenantTicket } from '@dueline/contracts';
+import type { ActionRequest, TenantTicket, TextMessage } from '@dueline/contracts';
 import type { Tx } from '@dueline/db';
 import type { CreatedDelivery } from '@dueline/deliveries';
 import { getLineUsers, type LineUser, lineUserKey } from '@dueline/recipients';
@@ -30,6 +30,7 @@ import { givenUp, hinderedAtFirst, hinderedAtLast } from './hindrances.ts';
 import type { Take } from './in-hand.ts';
 import { audiencesOf, isPerformedHere, performActions } from './perform.ts';
 import { traceDecision } from './trace.ts';
+import { wordingFor } from './wording.ts';
 
 export interface Settled {
   readonly entries: readonly LogEntry[];
@@ -51,6 +52,8 @@ export interface Verdict {
   readonly action: HeldAction;
   /** What the action does on its branch, once that is decided; else what it was to do. */
   readonly request?: ActionRequest | undefined;
+  /** What it says to its person, where it is done. */
+  readonly messages?: readonly TextMessage[];
   readonly outcome: ActionOutcome;
   readonly reasonCode: ReasonCode;
   readonly detail?: unknown;
@@ -104,8 +107,8 @@ async function settleHeld(
   const mine = verdicts.filter(({ action }) => moved.has(action.id));
   const deliveries = await performDue(
     tx,
-    mine.flatMap(({ action, request, outcome }) =>
-      outcome.to === 'done' && request !== undefined ? { ...action, request } : [],
+    mine.flatMap(({ action, request, messages = [], outcome }) =>
+      outcome.to === 'done' && request !== undefined ? { ...action, request, messages } : [],
     ),
   );
   const deliveryIds = new Map(deliveries.map((delivery) => [delivery.logicalId, delivery.id]));
@@ -182,11 +185,18 @@ function decide(action: BranchedAction, user: LineUser | undefined, { rules, aud
   }
   const atLast = hinderedAtLast(action, { request: request ?? action.request, audiences });
   if (atLast !== undefined) return { action, request, ...atLast };
+  const wording = wordingFor(request, user);
+  if ('problem' in wording) {
+    const outcome = { id, fence, to: 'failed', error: wording.problem } as const;
+    return { action, request, outcome, reasonCode: 'content_invalid', detail: { branch, problem: wording.problem } };
+  }
   const reasonCode = reasonOfBranch(action);
-  return { action, request, outcome: { id, fence, branch, to: 'done' }, reasonCode, detail: { branch } };
+  return { action, request, ...wording, outcome: { id, fence, branch, to: 'done' }, reasonCode, detail: { branch } };
 }
 
-async function performDue(tx: Tx, actions: readonly HeldAction[]): Promise<CreatedDelivery[]> {
+type ActionToSay = HeldAction & { readonly messages: readonly TextMessage[] };
+
+async function performDue(tx: Tx, actions: readonly ActionToSay[]): Promise<CreatedDelivery[]> {
   const traced = await Promise.all(
     actions.map(async (action) => ({
       ...action,

@@ -8,6 +8,7 @@ export type AttentionKind =
   | 'delivery_unknown'
   | 'delivery_refused'
   | 'account_paused'
+  | 'rule_failed'
   | 'rule_loops';
 
 /** Work that needs a person. */

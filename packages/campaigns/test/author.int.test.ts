@@ -66,6 +66,10 @@ test.for([
   ['/name', { name: '', castType: 'broadcast', messages }],
   ['/messages', { name: 'x', castType: 'broadcast', messages: [] }],
   ['/messages', { name: 'x', castType: 'broadcast', messages: Array(6).fill(messages[0]) }],
+  [
+    '/messages/0/text: placeholders',
+    { name: 'x', castType: 'broadcast', messages: [{ type: 'text', text: '{{ display_name | "you" }}' }] },
+  ],
   ['/castType', { name: 'x', castType: 'narrowcast', messages }],
   ['/audienceId', { name: 'x', castType: 'multicast', messages }],
 ])('what is wrong at %s is refused by name', async ([where, draft]) => {

@@ -16,7 +16,14 @@ export {
   type CastType,
   MAX_RECIPIENTS_PER_CHUNK,
 } from './campaigns.ts';
-export { MAX_MESSAGES_PER_REQUEST, MAX_TEXT_LENGTH, type TextMessage, textMessage } from './content.ts';
+export {
+  MAX_MESSAGES_PER_ACTION,
+  MAX_MESSAGES_PER_REQUEST,
+  MAX_TEXT_LENGTH,
+  type MessageTemplate,
+  type TextMessage,
+  textMessage,
+} from './content.ts';
 export { type Delay, delay, MAX_DELAY_SECONDS } from './delays.ts';
 export {
   type AttributeChange,
@@ -57,6 +64,7 @@ export {
   type Tickets,
   tickets,
 } from './messages.ts';
+export { type Recipient, type Rendered, renderMessages } from './render.ts';
 export {
   type AttributeChangedConfig,
   attributeChangedConfig,

@@ -47,12 +47,12 @@ create index idx_scheduled_action_processing on scheduled_action (id) where stat
 create index idx_scheduled_action_user on scheduled_action (user_id, trigger_rule_id) where status in ('pending', 'processing');
 
 call guard_moves('scheduled_action',
-                 'pending>processing', 'pending>pending', 'pending>done', 'pending>cancelled', 'processing>done', 'processing>pending',
-                 'processing>failed', 'processing>cancelled', 'failed>pending', 'cancelled>pending');
+                 'pending>processing', 'pending>pending', 'pending>done', 'pending>failed', 'pending>cancelled', 'processing>done',
+                 'processing>pending', 'processing>failed', 'processing>cancelled', 'failed>pending', 'cancelled>pending');
 -- Who decides a row that he holds and did not claim counts the try that a claim would have counted.
 create trigger scheduled_action_unclaimed_end_counts_a_try after update on scheduled_action for each row
-  when (old.status = 'pending' and new.status = 'done' and new.attempt <> old.attempt + 1)
-  execute function refuse_change('a row that is done without a claim counts its try');
+  when (old.status = 'pending' and new.status in ('done', 'failed') and new.attempt <> old.attempt + 1)
+  execute function refuse_change('a row that is done or failed without a claim counts its try');
 -- The audit looks for them too.
 create trigger scheduled_action_has_account after insert on scheduled_action
   referencing new table as after_rows for each statement execute function refuse_strangers();

@@ -9,6 +9,9 @@ create table delivery (
   endpoint text collate "C" not null constraint delivery_endpoint_known check
     (endpoint in ('push', 'multicast', 'broadcast', 'richmenu_link', 'richmenu_unlink')),
   ordinal integer not null default 0,
+  -- of how many requests the send is the part `ordinal`; parts go out in order
+  group_size smallint not null default 1
+    constraint delivery_group_is_an_action check (group_size = 1 or (kind <> 'campaign' and ordinal < group_size)),
   split_path text collate "C" not null default '',
   user_id text collate "C",
   trigger_rule_id bigint,
@@ -55,7 +58,29 @@ create index idx_delivery_sending on delivery (id) where status = 'sending';
 call guard_moves('delivery',
                  'planned>sending', 'planned>planned', 'planned>accepted', 'planned>expired', 'planned>cancelled', 'planned>unknown',
                  'sending>accepted', 'sending>planned', 'sending>refused', 'sending>split', 'sending>unknown',
-                 'refused>planned', 'expired>planned', 'unknown>planned');
+                 'refused>planned', 'expired>planned', 'unknown>planned', 'cancelled>planned');
+-- What needs several requests goes out in order: the part after one that LINE accepted is due, and what follows one that ended otherwise
+-- is cancelled. In the transaction that ends the part, whoever ends it. A part that is not due yet waits for the end of time, so that
+-- nobody who looks for what is due reads it.
+create function delivery_follow_part() returns trigger language plpgsql set search_path = pg_catalog, public, pg_temp as $$
+begin
+  update delivery
+     set status = case when new.status = 'accepted' then 'planned' else 'cancelled' end,
+         fence = delivery.fence + 1,
+         next_attempt_at = app_now(),
+         reason_code = case when new.status = 'accepted' then null
+                            when new.status = 'cancelled' and starts_with(new.reason_code, 'earlier_') then new.reason_code
+                            else 'earlier_' || new.status end,
+         updated_date = clock_timestamp()
+   where logical_id = new.logical_id and kind = new.kind and epoch = new.epoch and ordinal = new.ordinal + 1
+     and endpoint = new.endpoint and split_path = new.split_path and line_oa_id = new.line_oa_id
+     and status = 'planned' and next_attempt_at = 'infinity';
+  return null;
+end $$;
+create trigger delivery_part_is_followed after update on delivery for each row
+  when (new.ordinal + 1 < new.group_size and old.status <> new.status
+    and new.status in ('accepted', 'refused', 'unknown', 'expired', 'cancelled'))
+  execute function delivery_follow_part();
 create trigger delivery_has_account after insert on delivery
   referencing new table as after_rows for each statement execute function refuse_strangers();
 -- Written ahead of each call; a row without an outcome after a crash counts as ambiguous.

@@ -74,12 +74,14 @@ create index idx_delivery_campaign on delivery (campaign_id, status) where campa
 -- A retry must be the identical request: LINE knows it by its key alone. Looked at only where an UPDATE names one of these columns:
 -- to compare the bodies at each status would read each twice.
 create trigger delivery_content_is_fixed
-  after update of id, body, body_sha256, user_id, organization_id, line_oa_id, trigger_rule_id, endpoint, campaign_id, chunk_no, retry_key
+  after update of id, body, body_sha256, user_id, organization_id, line_oa_id, trigger_rule_id, endpoint, campaign_id, chunk_no, retry_key,
+                  ordinal, group_size
   on delivery for each row
   when (old.id <> new.id or old.body is distinct from new.body or old.body_sha256 is distinct from new.body_sha256
      or old.user_id is distinct from new.user_id or old.organization_id <> new.organization_id or old.line_oa_id <> new.line_oa_id
      or old.trigger_rule_id is distinct from new.trigger_rule_id or old.endpoint <> new.endpoint
      or old.campaign_id is distinct from new.campaign_id or old.chunk_no is distinct from new.chunk_no
+     or old.ordinal <> new.ordinal or old.group_size <> new.group_size
      or (old.retry_key is distinct from new.retry_key and old.epoch = new.epoch))
   execute function refuse_change('body, recipient, account and endpoint of a delivery never change, its retry key only with its epoch');
 

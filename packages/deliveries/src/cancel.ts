@@ -6,7 +6,7 @@ import { isInDoubt } from './state.ts';
 export interface CancelledDelivery {
   readonly scheduledActionId: string;
   /**
-   * `cancelled`: it will not be sent; `sent`: LINE accepted it; `in_doubt`: it is on its way or may have arrived, and its key goes
+   * `cancelled`: what had not left of it will not be sent (of several parts, earlier ones may have arrived); `sent`: LINE accepted it; `in_doubt`: it is on its way or may have arrived, and its key goes
    * on being asked for; `ended`: it was refused, expired or cancelled before.
    */
   readonly result: 'cancelled' | 'sent' | 'in_doubt' | 'ended';

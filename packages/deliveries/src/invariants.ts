@@ -53,18 +53,18 @@ export const DELIVERY_INVARIANTS: readonly Invariant[] = [
   },
   {
     id: 'I13',
-    says: 'an action that LINE performs has exactly one delivery once it is done; one that we perform, or that is not done, has none',
+    says: 'an action that LINE performs has each of its deliveries exactly once when it is done; one that we perform, or that is not done, has none',
     offending: ({ historyDays }) => sql`
       with effect as (
-        select action.id, count(delivery.id) as deliveries
+        select action.id, count(delivery.id) as deliveries, count(distinct ordinal) as ordinals, coalesce(max(group_size), 1) as wanted
           from scheduled_action as action
           left join delivery on delivery.kind = 'action' and delivery.scheduled_action_id = action.id and delivery.epoch > action.gen
          group by 1
       )
-      select format('scheduled_action %s: %s with %s deliveries', action.id, status, deliveries) as what
+      select format('scheduled_action %s: %s with %s deliveries of %s', action.id, status, deliveries, wanted) as what
         from scheduled_action as action join effect using (id)
        where (status = 'done' and executed_at > app_now() - make_interval(days => ${historyDays})
-              and deliveries <> case when ${isPerformedByLine} then 1 else 0 end)
+              and case when ${isPerformedByLine} then deliveries <> wanted or ordinals <> wanted else deliveries > 0 end)
           or (status <> 'done' and deliveries > 0)`,
   },
   {
@@ -93,6 +93,23 @@ export const DELIVERY_INVARIANTS: readonly Invariant[] = [
         join organization on organization.id = delivery.organization_id and organization.stopped_at is null
        where delivery.status = 'planned' and published_at is null
          and next_attempt_at < app_now() - make_interval(secs => ${overdueSeconds})`,
+  },
+  {
+    id: 'I13d',
+    says: 'what needs several requests goes out in order: none is begun before LINE has accepted the one before, and none is forgotten',
+    offending: () => sql`
+      select format('delivery %s: part %s is %s, due %s, and the part before it, delivery %s, is %s', delivery.id, delivery.ordinal,
+                    delivery.status, delivery.next_attempt_at, earlier.id, earlier.status) as what
+        from delivery
+        left join delivery as earlier on earlier.logical_id = delivery.logical_id and earlier.kind = delivery.kind
+         and earlier.ordinal = delivery.ordinal - 1 and earlier.endpoint = delivery.endpoint and earlier.epoch <= delivery.epoch
+         and not exists (select from delivery as newer where newer.logical_id = earlier.logical_id and newer.kind = earlier.kind
+                          and newer.ordinal = earlier.ordinal and newer.epoch > earlier.epoch and newer.epoch <= delivery.epoch)
+       where delivery.group_size > 1 and delivery.ordinal > 0
+         and (earlier.id is null
+              or (earlier.status <> 'accepted' and (delivery.first_attempt_at is not null or delivery.next_attempt_at <> 'infinity')
+                  and delivery.status <> 'cancelled')
+              or (earlier.status not in ('planned', 'sending') and delivery.status = 'planned' and delivery.next_attempt_at = 'infinity'))`,
   },
   {
     id: 'I14.delivery',

@@ -21,7 +21,7 @@ export const TRANSITIONS = {
   split: [],
   unknown: ['planned'],
   expired: ['planned'],
-  cancelled: [],
+  cancelled: ['planned'],
 } as const satisfies Record<DeliveryStatus, readonly DeliveryStatus[]>;
 
 /** Hours after the first attempt in which a retry key may be used: LINE forgets it after 24, one is kept as margin. */
@@ -36,3 +36,8 @@ export const isInDoubt = sql`(outcome is null or outcome in ('ambiguous', 'accep
 /** Whether an attempt on record tells that LINE accepted the delivery's present key. */
 export const isProven = sql`exists (select from delivery_attempt as proof
   where proof.delivery_id = delivery.id and proof.retry_key = delivery.retry_key and proof.outcome in ('accepted', 'already'))`;
+
+/** Whether the row `delivery` is a part that waits for the one before it, or was cancelled because of how that ended. */
+export const isFollowing = sql`(delivery.ordinal > 0 and delivery.group_size > 1
+  and ((delivery.status = 'planned' and delivery.next_attempt_at = 'infinity')
+       or (delivery.status = 'cancelled' and starts_with(delivery.reason_code, 'earlier_'))))`;

@@ -5,6 +5,9 @@ export interface LineUser {
   readonly lineOaId: string;
   readonly userId: string;
   readonly isFollowing: boolean;
+  readonly displayName: string | null;
+  /** BCP 47, or whatever another service wrote. */
+  readonly language: string | null;
   /** A Map, so that an attribute named `__proto__` is a key like any other. */
   readonly attributes: ReadonlyMap<string, unknown>;
 }
@@ -23,9 +26,11 @@ export async function getLineUsers(tx: Tx, keys: readonly LineUserKey[]): Promis
     line_oa_id: string;
     user_id: string;
     is_following: boolean;
+    display_name: string | null;
+    language: string | null;
     attributes: Record<string, unknown>;
   }>(sql`
-    select line_oa_id, user_id, is_following, attributes
+    select line_oa_id, user_id, is_following, display_name, language, attributes
       from line_user
       join (select distinct * from unnest(${column(
         keys.map(({ lineOaId }) => lineOaId),
@@ -42,6 +47,8 @@ export async function getLineUsers(tx: Tx, keys: readonly LineUserKey[]): Promis
         lineOaId: row.line_oa_id,
         userId: row.user_id,
         isFollowing: row.is_following,
+        displayName: row.display_name,
+        language: row.language,
         attributes: new Map(Object.entries(row.attributes)),
       };
       return [lineUserKey(user), user];

@@ -3,11 +3,12 @@ export type ScheduledActionStatus = (typeof SCHEDULED_ACTION_STATUSES)[number];
 
 /**
  * Every allowed move; each bumps the fence. A move to the same status is a change of owner or definition (an edit, a fact).
- * The guard trigger of the table refuses everything else; a test compares the two. From pending straight to done goes what is decided by
- * whoever holds its lock, in the transaction that would have claimed it; what fails is decided alone, and claimed before.
+ * The guard trigger of the table refuses everything else; a test compares the two. From pending straight to done or failed goes what is
+ * decided by whoever holds its lock, in the transaction that would have claimed it; what fails to be decided is decided alone, and claimed
+ * before.
  */
 export const TRANSITIONS = {
-  pending: ['processing', 'pending', 'done', 'cancelled'],
+  pending: ['processing', 'pending', 'done', 'failed', 'cancelled'],
   processing: ['done', 'pending', 'failed', 'cancelled'],
   done: [],
   failed: ['pending'],

@@ -41,6 +41,7 @@ export const REASON_CODES = [
   'rule_disabled',
   'rule_deleted',
   'rule_invalid',
+  'content_invalid',
   'decision_failed',
   'skipped_while_stopped',
   'expired',

@@ -57,7 +57,7 @@ const INVALID: [name: string, changes: object, pointer: string][] = [
     '/rule/sourceConfig/conditions',
   ],
   ['no message', action({ messages: [] }), '/rule/actionConfig/messages'],
-  ['six messages', action({ messages: Array(6).fill({ type: 'text', text: 'x' }) }), '/rule/actionConfig/messages'],
+  ['26 messages', action({ messages: Array(26).fill({ type: 'text', text: 'x' }) }), '/rule/actionConfig/messages'],
   ['an empty text', action({ messages: [{ type: 'text', text: '' }] }), '/rule/actionConfig/messages/0/text'],
   [
     'a text too long',

@@ -204,7 +204,7 @@ export function outcomeLine(account: AccountName, outcome: OperationOutcome, now
       return `action ${outcome.id}: ${now === undefined ? 'changed' : statusOf(now)}${due}`;
     }
     case 'delivery_cancelled':
-      return `action ${outcome.id}: it was done already; its message had not left and will not be sent`;
+      return `action ${outcome.id}: it was done already; what had not left of its messages will not be sent`;
     case 'refused':
       return `action ${outcome.id}: ${outcome.refusal}: ${REFUSALS[outcome.refusal]}`;
   }

@@ -12,7 +12,15 @@ export const attentionItem = pgTable(
     id: id('id').primaryKey().generatedAlwaysAsIdentity(),
     ...tenantColumns,
     kind: text('kind', {
-      enum: ['action_failed', 'event_dead', 'delivery_unknown', 'delivery_refused', 'account_paused', 'rule_loops'],
+      enum: [
+        'action_failed',
+        'event_dead',
+        'delivery_unknown',
+        'delivery_refused',
+        'account_paused',
+        'rule_failed',
+        'rule_loops',
+      ],
     }).notNull(),
     refId: text('ref_id').notNull(),
     userId: text('user_id'),

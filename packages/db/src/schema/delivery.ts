@@ -21,6 +21,7 @@ export const delivery = pgTable(
       enum: ['push', 'multicast', 'broadcast', 'richmenu_link', 'richmenu_unlink'],
     }).notNull(),
     ordinal: integer('ordinal').notNull().default(0),
+    groupSize: smallint('group_size').notNull().default(1),
     splitPath: text('split_path').notNull().default(''),
     userId: text('user_id'),
     triggerRuleId: id('trigger_rule_id'),

@@ -1,4 +1,4 @@
-import type { TextMessage } from '@dueline/contracts';
+import type { MessageTemplate } from '@dueline/contracts';
 import { type SQL, sql } from '@dueline/db';
 import { timing } from '../timing.ts';
 import type { ActionOperation } from './operation.ts';
@@ -50,7 +50,7 @@ const ANEW = sql`
   last_error = null, cancel_reason = null, executed_at = null`;
 
 /** Only the messages: whatever else the action is made of stays. */
-const withMessages = ({ messages }: { messages?: readonly TextMessage[] | undefined }): SQL =>
+const withMessages = ({ messages }: { messages?: readonly MessageTemplate[] | undefined }): SQL =>
   messages === undefined
     ? sql``
     : sql`, action_config = action.action_config || jsonb_build_object('messages', ${JSON.stringify(messages)}::jsonb)`;

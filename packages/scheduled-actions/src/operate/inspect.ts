@@ -92,7 +92,7 @@ const deliveries = sql`
   (select coalesce(jsonb_agg(jsonb_build_object(
             'id', delivery.id::text, 'epoch', epoch, 'status', delivery.status,
             'attempts', (select count(*) from delivery_attempt where delivery_id = delivery.id), 'reasonCode', reason_code,
-            'nextAttemptAt', case when delivery.status = 'planned' then next_attempt_at end, 'acceptedAt', accepted_at,
+            'nextAttemptAt', case when delivery.status = 'planned' then nullif(next_attempt_at, 'infinity') end, 'acceptedAt', accepted_at,
             'lineRequestId', coalesce(line_accepted_request_id, line_request_id)) order by epoch, delivery.id), '[]')
      from delivery where delivery.kind = 'action' and delivery.logical_id = action.id::text) as deliveries`;
 

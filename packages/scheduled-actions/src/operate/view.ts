@@ -7,7 +7,7 @@ interface ActionFields {
   /** What an operation has to name, so that it changes what was seen. */
   readonly fence: string;
   readonly status: ScheduledActionStatus;
-  /** The newest delivery of its message, when it is done: `done` says decided and handed over, this says what became of it. */
+  /** The newest delivery of its messages, the first that is not accepted, when it is done: `done` says handed over, this says what came of it. */
   readonly delivery: string | null;
   readonly userId: string;
   readonly triggerRuleId: string | null;
@@ -41,7 +41,7 @@ export const asInstant = (expression: SQL): SQL => sql`(to_json(${expression}) #
 export const viewColumns = sql`
   action.id, action.fence, action.status,
   (select delivery.status from delivery where delivery.kind = 'action' and delivery.logical_id = action.id::text
-    order by delivery.epoch desc limit 1) as delivery,
+    order by delivery.epoch desc, delivery.status = 'accepted', delivery.ordinal limit 1) as delivery,
   action.user_id as "userId", action.trigger_rule_id as "triggerRuleId",
   (select rule.name from trigger_rule as rule where rule.id = action.trigger_rule_id) as "ruleName",
   action.rule_version as "ruleVersion", action.workflow_id as "workflowId", action.action_type as "actionType",
