@@ -21,12 +21,15 @@ export type AdmissionEvent =
   | { readonly type: 'permits'; readonly endpoint: Bucket['endpoint']; readonly count: number; readonly waitMs: number }
   | { readonly type: 'put_back'; readonly endpoint: Bucket['endpoint']; readonly count: number };
 
-/** Permits taken in one round trip, as milliseconds of the rate. */
-const BLOCK_MS = 50;
+/** Permits taken in one round trip, as milliseconds of the rate: a whole message of pushes. */
+const BLOCK_MS = 75;
 /** Permits for which no slot was free are good for so long; they are one block at most. */
 const LEFT_OVER_MS = 500;
 /** Of what is prefetched, the messages of one account that wait for its permits, at most: the others' must get in. */
 const MAX_PLACES = 12;
+
+/** Accounts that are remembered while nobody waits for them: what is left of their last block may still be good. */
+const KEPT = 1_000;
 
 /** Those who wait in this process for permits of one bucket. One at a time takes permits and slots, the others stand behind it. */
 interface Line {
@@ -63,7 +66,8 @@ export function createAdmission({
     const wanted = Math.min(atMost, room);
     line.places += 1;
     line.wanted += wanted;
-    const turn = line.tail.then(() => takeTurn({ buckets, inHand, tell, line, bucket }, { atMost: wanted, signal }));
+    const turnOf = { buckets, inHand, tell, line, bucket, askedMs: performance.now() };
+    const turn = line.tail.then(() => takeTurn(turnOf, { atMost: wanted, signal }));
     line.tail = turn.catch(() => undefined);
     try {
       const slots = await turn;
@@ -74,9 +78,13 @@ export function createAdmission({
     } finally {
       line.places -= 1;
       line.wanted -= wanted;
-      if (line.places === 0) lines.delete(name);
+      if (lines.size > KEPT) forgetIdle(lines);
     }
   };
+}
+
+function forgetIdle(lines: Map<string, Line>): void {
+  for (const [name, { places }] of lines) if (places === 0) lines.delete(name);
 }
 
 const newLine = (): Line => ({
@@ -86,7 +94,7 @@ const newLine = (): Line => ({
 
 /** For how many tickets more there is room in the line: as many as get a permit within a second; any number while nobody is held up. */
 function roomIn(line: Line, { endpoint }: Bucket): number {
-  if (!line.isHeldUp) return Number.POSITIVE_INFINITY;
+  if (!line.isHeldUp || line.places === 0) return Number.POSITIVE_INFINITY;
   if (line.places >= MAX_PLACES) return 0;
   return Math.max(0, Math.floor((CEILINGS[endpoint] * line.share * MAX_WAIT_MS) / 1_000) - line.wanted);
 }
@@ -97,12 +105,15 @@ interface Turn {
   readonly tell: (event: AdmissionEvent) => void;
   readonly line: Line;
   readonly bucket: Bucket;
+  readonly askedMs: number;
 }
 
 /** Permits, a pause until they are good, then a slot, and as many more as are free at once. */
 async function takeTurn(turn: Turn, { atMost, signal }: AdmissionOptions): Promise<number | 'too late'> {
   if (signal.aborted) return 0;
   const { line, inHand } = turn;
+  // Many may have come at once, before anybody was held up.
+  if (line.isHeldUp && performance.now() - turn.askedMs > MAX_WAIT_MS) return 'too late';
   const permits = await takePermits(turn, signal);
   if (permits === 0) return 'too late';
   if (signal.aborted || !(await inHand.take(signal))) return 0;

@@ -61,13 +61,16 @@ test('while one account waits for its permits no slot is held for it, and anothe
   await busy;
 });
 
-test('when there are fewer slots than permits, none is lost: what was begun is as much as with many slots', async () => {
-  const { begun, run } = sender({ slots: 1 });
+test.for([1, 30])(
+  'when there are fewer slots than permits, none is lost: what was begun is as much as with many slots (%i messages)',
+  async (messages) => {
+    const { begun, run } = sender({ slots: 1, messages });
 
-  await run();
+    await run();
 
-  expect(begun.length).toBeGreaterThan(CEILINGS.multicast / 2);
-});
+    expect(begun.length).toBeGreaterThan(CEILINGS.multicast / 2);
+  },
+);
 
 test('a stop ends the wait, and no slot stays taken', async () => {
   const inHand = createInHand(10);
