@@ -37,8 +37,8 @@ interface Line {
   places: number;
   /** Tickets of all who stand here. */
   wanted: number;
-  /** Whether the permits that were taken last had to be waited for. */
-  isHeldUp: boolean;
+  /** Until when those who come are held up: permits that were taken a moment ago had to be waited for. */
+  heldUpUntilMs: number;
   share: number;
   left: { count: number; untilMs: number };
 }
@@ -88,13 +88,15 @@ function forgetIdle(lines: Map<string, Line>): void {
 }
 
 const newLine = (): Line => ({
-  ...{ tail: Promise.resolve(), places: 0, wanted: 0, isHeldUp: false, share: 1 },
+  ...{ tail: Promise.resolve(), places: 0, wanted: 0, heldUpUntilMs: 0, share: 1 },
   left: { count: 0, untilMs: 0 },
 });
 
+const isHeldUp = ({ heldUpUntilMs }: Line): boolean => performance.now() < heldUpUntilMs;
+
 /** For how many tickets more there is room in the line: as many as get a permit within a second; any number while nobody is held up. */
 function roomIn(line: Line, { endpoint }: Bucket): number {
-  if (!line.isHeldUp || line.places === 0) return Number.POSITIVE_INFINITY;
+  if (!isHeldUp(line)) return Number.POSITIVE_INFINITY;
   if (line.places >= MAX_PLACES) return 0;
   return Math.max(0, Math.floor((CEILINGS[endpoint] * line.share * MAX_WAIT_MS) / 1_000) - line.wanted);
 }
@@ -113,7 +115,7 @@ async function takeTurn(turn: Turn, { atMost, signal }: AdmissionOptions): Promi
   if (signal.aborted) return 0;
   const { line, inHand } = turn;
   // Many may have come at once, before anybody was held up.
-  if (line.isHeldUp && performance.now() - turn.askedMs > MAX_WAIT_MS) return 'too late';
+  if (isHeldUp(line) && performance.now() - turn.askedMs > MAX_WAIT_MS) return 'too late';
   const permits = await takePermits(turn, signal);
   if (permits === 0) return 'too late';
   if (signal.aborted || !(await inHand.take(signal))) return 0;
@@ -131,7 +133,7 @@ async function takePermits({ buckets, tell, line, bucket }: Turn, signal: AbortS
   const block = Math.max(1, Math.floor((CEILINGS[endpoint] * line.share * BLOCK_MS) / 1_000));
   const { granted, waitMs, share } = await buckets.take(bucket, Math.min(block, line.wanted));
   line.share = share;
-  line.isHeldUp = granted === 0 || waitMs > 0;
+  line.heldUpUntilMs = granted === 0 || waitMs > 0 ? performance.now() + waitMs + MAX_WAIT_MS : 0;
   if (granted === 0) return 0;
   tell({ type: 'permits', endpoint, count: granted, waitMs });
   if (waitMs > 0) await sleep(waitMs, signal);

@@ -45,6 +45,18 @@ test('an account that has far too much begins what a second allows, puts back th
   for (const group of perSecond.values()) expect(group.length).toBeLessThanOrEqual(CEILINGS.multicast * 1.5); // seen from when each was put back
 });
 
+test('messages that come while their account is held up are put back as well, all but what a second allows', async () => {
+  const { begun, putBackMs, run } = sender({ messages: 4 });
+  await run(); // leaves the account held up
+  const before = begun.length + putBackMs.length;
+  const startedAt = performance.now();
+
+  await Promise.all([run(), run()]);
+
+  expect(begun.length + putBackMs.length - before).toBe(800);
+  expect(performance.now() - startedAt).toBeLessThan(2_500);
+});
+
 test('while one account waits for its permits no slot is held for it, and another account is served at once', async () => {
   const { admit, inHand, run } = sender({ slots: 4 });
   const busy = run();
