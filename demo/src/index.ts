@@ -3,5 +3,5 @@ export { APP_NAMES, type App, type AppName, startApp, untilReady } from './stack
 export { createPlace, type Place } from './stack/place.ts';
 export { ROOT } from './stack/process.ts';
 export { countConnections, cutConnections, manageRabbit, purgeQueues, type Vhost } from './stack/rabbitmq.ts';
-export type { LineSimulator } from './stack/simulator.ts';
+export { type LineSimulator, startSimulator } from './stack/simulator.ts';
 export { type Stack, type StackOptions, startStack } from './stack/stack.ts';

@@ -42,7 +42,7 @@ async function execute(tickets: readonly Ticket[], { dies = false } = {}): Promi
     ...{
       db: own.db,
       inHand,
-      limits: limitsOf({ db, inHand }).push,
+      limits: limitsOf({ db: own.db, inHand }).push,
       log,
       channelAccessToken: async () => CHANNEL.channelAccessToken,
     },

@@ -5,6 +5,7 @@ import { drainBesideScenario } from './drain-beside.ts';
 import { drainHeldScenario } from './drain-held.ts';
 import { lateScenario } from './late.ts';
 import { mqScenario } from './mq.ts';
+import { pushScenario } from './push.ts';
 import { replicasScenario } from './replicas.ts';
 import { scheduleScenario } from './schedule.ts';
 import { soakScenario } from './soak.ts';
@@ -17,6 +18,7 @@ export const SCENARIOS: readonly Scenario[] = [
   lateScenario,
   scheduleScenario,
   mqScenario,
+  pushScenario,
   crashScenario,
   soakScenario,
 ];

@@ -21,12 +21,15 @@ export type AdmissionEvent =
   | { readonly type: 'permits'; readonly endpoint: Bucket['endpoint']; readonly count: number; readonly waitMs: number }
   | { readonly type: 'put_back'; readonly endpoint: Bucket['endpoint']; readonly count: number };
 
-/** Permits taken in one round trip, as milliseconds of the rate. */
-const BLOCK_MS = 50;
+/** Permits taken in one round trip, as milliseconds of the rate: a whole message of pushes. */
+const BLOCK_MS = 75;
 /** Permits for which no slot was free are good for so long; they are one block at most. */
 const LEFT_OVER_MS = 500;
 /** Of what is prefetched, the messages of one account that wait for its permits, at most: the others' must get in. */
 const MAX_PLACES = 12;
+
+/** Accounts that are remembered while nobody waits for them: what is left of their last block may still be good. */
+const KEPT = 1_000;
 
 /** Those who wait in this process for permits of one bucket. One at a time takes permits and slots, the others stand behind it. */
 interface Line {
@@ -34,8 +37,8 @@ interface Line {
   places: number;
   /** Tickets of all who stand here. */
   wanted: number;
-  /** Whether the permits that were taken last had to be waited for. */
-  isHeldUp: boolean;
+  /** Until when those who come are held up: permits that were taken a moment ago had to be waited for. */
+  heldUpUntilMs: number;
   share: number;
   left: { count: number; untilMs: number };
 }
@@ -63,7 +66,8 @@ export function createAdmission({
     const wanted = Math.min(atMost, room);
     line.places += 1;
     line.wanted += wanted;
-    const turn = line.tail.then(() => takeTurn({ buckets, inHand, tell, line, bucket }, { atMost: wanted, signal }));
+    const turnOf = { buckets, inHand, tell, line, bucket, askedMs: performance.now() };
+    const turn = line.tail.then(() => takeTurn(turnOf, { atMost: wanted, signal }));
     line.tail = turn.catch(() => undefined);
     try {
       const slots = await turn;
@@ -74,19 +78,25 @@ export function createAdmission({
     } finally {
       line.places -= 1;
       line.wanted -= wanted;
-      if (line.places === 0) lines.delete(name);
+      if (lines.size > KEPT) forgetIdle(lines);
     }
   };
 }
 
+function forgetIdle(lines: Map<string, Line>): void {
+  for (const [name, { places }] of lines) if (places === 0) lines.delete(name);
+}
+
 const newLine = (): Line => ({
-  ...{ tail: Promise.resolve(), places: 0, wanted: 0, isHeldUp: false, share: 1 },
+  ...{ tail: Promise.resolve(), places: 0, wanted: 0, heldUpUntilMs: 0, share: 1 },
   left: { count: 0, untilMs: 0 },
 });
 
+const isHeldUp = ({ heldUpUntilMs }: Line): boolean => performance.now() < heldUpUntilMs;
+
 /** For how many tickets more there is room in the line: as many as get a permit within a second; any number while nobody is held up. */
 function roomIn(line: Line, { endpoint }: Bucket): number {
-  if (!line.isHeldUp) return Number.POSITIVE_INFINITY;
+  if (!isHeldUp(line)) return Number.POSITIVE_INFINITY;
   if (line.places >= MAX_PLACES) return 0;
   return Math.max(0, Math.floor((CEILINGS[endpoint] * line.share * MAX_WAIT_MS) / 1_000) - line.wanted);
 }
@@ -97,12 +107,15 @@ interface Turn {
   readonly tell: (event: AdmissionEvent) => void;
   readonly line: Line;
   readonly bucket: Bucket;
+  readonly askedMs: number;
 }
 
 /** Permits, a pause until they are good, then a slot, and as many more as are free at once. */
 async function takeTurn(turn: Turn, { atMost, signal }: AdmissionOptions): Promise<number | 'too late'> {
   if (signal.aborted) return 0;
   const { line, inHand } = turn;
+  // Many may have come at once, before anybody was held up.
+  if (isHeldUp(line) && performance.now() - turn.askedMs > MAX_WAIT_MS) return 'too late';
   const permits = await takePermits(turn, signal);
   if (permits === 0) return 'too late';
   if (signal.aborted || !(await inHand.take(signal))) return 0;
@@ -120,7 +133,7 @@ async function takePermits({ buckets, tell, line, bucket }: Turn, signal: AbortS
   const block = Math.max(1, Math.floor((CEILINGS[endpoint] * line.share * BLOCK_MS) / 1_000));
   const { granted, waitMs, share } = await buckets.take(bucket, Math.min(block, line.wanted));
   line.share = share;
-  line.isHeldUp = granted === 0 || waitMs > 0;
+  line.heldUpUntilMs = granted === 0 || waitMs > 0 ? performance.now() + waitMs + MAX_WAIT_MS : 0;
   if (granted === 0) return 0;
   tell({ type: 'permits', endpoint, count: granted, waitMs });
   if (waitMs > 0) await sleep(waitMs, signal);

@@ -45,6 +45,18 @@ test('an account that has far too much begins what a second allows, puts back th
   for (const group of perSecond.values()) expect(group.length).toBeLessThanOrEqual(CEILINGS.multicast * 1.5); // seen from when each was put back
 });
 
+test('messages that come while their account is held up are put back as well, all but what a second allows', async () => {
+  const { begun, putBackMs, run } = sender({ messages: 4 });
+  await run(); // leaves the account held up
+  const before = begun.length + putBackMs.length;
+  const startedAt = performance.now();
+
+  await Promise.all([run(), run()]);
+
+  expect(begun.length + putBackMs.length - before).toBe(800);
+  expect(performance.now() - startedAt).toBeLessThan(2_500);
+});
+
 test('while one account waits for its permits no slot is held for it, and another account is served at once', async () => {
   const { admit, inHand, run } = sender({ slots: 4 });
   const busy = run();
@@ -61,13 +73,16 @@ test('while one account waits for its permits no slot is held for it, and anothe
   await busy;
 });
 
-test('when there are fewer slots than permits, none is lost: what was begun is as much as with many slots', async () => {
-  const { begun, run } = sender({ slots: 1 });
+test.for([1, 30])(
+  'when there are fewer slots than permits, none is lost: what was begun is as much as with many slots (%i messages)',
+  async (messages) => {
+    const { begun, run } = sender({ slots: 1, messages });
 
-  await run();
+    await run();
 
-  expect(begun.length).toBeGreaterThan(CEILINGS.multicast / 2);
-});
+    expect(begun.length).toBeGreaterThan(CEILINGS.multicast / 2);
+  },
+);
 
 test('a stop ends the wait, and no slot stays taken', async () => {
   const inHand = createInHand(10);
