@@ -15,6 +15,7 @@ import { loadConfig } from './config.ts';
 import { executeActions } from './execute-action.ts';
 import { createInHand } from './in-hand.ts';
 import { startCampaigns } from './start-campaign.ts';
+import { startComparingSentCounts } from './start-comparing.ts';
 import { cached } from './token-cache.ts';
 
 const PREFETCH = 20;
@@ -39,6 +40,10 @@ await runWorker('line-delivery', config, async (worker) => {
   });
   onStop('LINE client', () => line.close());
 
+  const channelAccessToken = cached(
+    (lineOaId) => getChannelAccessToken(db, { lineOaId, secretsKey: config.SECRETS_KEY }),
+    TOKEN_TTL_MS,
+  );
   const inHand = createInHand(config.SEND_CONCURRENCY);
   onStop('sends in hand', () => inHand.drain());
 
@@ -64,10 +69,7 @@ await runWorker('line-delivery', config, async (worker) => {
       leaseSeconds: config.ATTEMPT_DEADLINE_SECONDS + config.LEASE_MARGIN_SECONDS,
       settleSeconds: config.ATTEMPT_DEADLINE_SECONDS + config.SETTLE_MARGIN_SECONDS,
     },
-    channelAccessToken: cached(
-      (lineOaId) => getChannelAccessToken(db, { lineOaId, secretsKey: config.SECRETS_KEY }),
-      TOKEN_TTL_MS,
-    ),
+    channelAccessToken,
     onSettled: (outcome, started) => {
       attempts.inc({ outcome });
       return chunkSettled(started);
@@ -80,6 +82,7 @@ await runWorker('line-delivery', config, async (worker) => {
     await Promise.all(consumers.map((consumer) => consumer.drain()));
   });
   startCampaignWork(worker);
+  startComparingSentCounts(worker, { config, channelAccessToken });
 });
 
 /** What an earlier boot of this instance was sending is planned again: a restart must not cost a lease. */

@@ -71,6 +71,7 @@ export async function insertEverything(db: Db, tenant: Tenant): Promise<void> {
   await insertRow(db, 'scheduled_action_edit', { ...acted, operation: 'edit', before: {}, after: {}, edited_by: 'x' });
   await insertRow(db, 'attention_item', { ...base, kind: 'action_failed', ref_id: action.id, reason_code: 'x' });
   await insertRow(db, 'audit_log', { ...base, operation: 'stop', done_by: 'x' });
+  await insertRow(db, 'sent_count', { ...base, day: '2026-01-01', ours: {} });
   await insertFacts(db, base, user);
 }
 

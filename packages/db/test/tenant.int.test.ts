@@ -20,7 +20,14 @@ let other: Tenant;
 const WITHOUT_TENANT_KEY = ['attribute_change', 'delivery_attempt', 'event_archive', 'event_outbox', 'trigger_log'];
 /** Checked once per statement instead. */
 const BY_STATEMENT = ['action_wait', 'delivery', 'scheduled_action', 'scheduled_action_edit'];
-const READ_ONLY = ['audit_log', 'awaited_source', 'campaign_chunk', 'delivery_attempt', 'scheduled_action_edit'];
+const READ_ONLY = [
+  'audit_log',
+  'awaited_source',
+  'campaign_chunk',
+  'delivery_attempt',
+  'scheduled_action_edit',
+  'sent_count',
+];
 
 const tenantTables = () =>
   columnOf(

@@ -14,6 +14,17 @@ export { reapDeliveries, reapEarlierBoots } from './reap.ts';
 export { renewDeliveries } from './renew.ts';
 export { type Resent, resendDeliveries } from './resend.ts';
 export { type LogicalSend, retryKey } from './retry-key.ts';
+export {
+  type AcceptedPeople,
+  type Comparison,
+  claimSentDays,
+  countSentDays,
+  deficitOf,
+  lookLater,
+  type PeopleByEndpoint,
+  recordComparison,
+  type SentDay,
+} from './sent-counts.ts';
 export { type AttemptResult, type Settlement, settleDeliveries } from './settle.ts';
 export { type Start, type StartedDelivery, startDeliveries, type Verdict } from './start.ts';
 export { DELIVERY_STATUSES, type DeliveryStatus, RETRY_KEY_HOURS, TRANSITIONS } from './state.ts';

@@ -11,7 +11,9 @@ export const attentionItem = pgTable(
   {
     id: id('id').primaryKey().generatedAlwaysAsIdentity(),
     ...tenantColumns,
-    kind: text('kind', { enum: ['action_failed', 'event_dead', 'delivery_unknown'] }).notNull(),
+    kind: text('kind', {
+      enum: ['action_failed', 'event_dead', 'delivery_unknown', 'possible_platform_loss'],
+    }).notNull(),
     refId: text('ref_id').notNull(),
     userId: text('user_id'),
     reasonCode: text('reason_code').notNull(),
