@@ -63,6 +63,19 @@ export const configSchema = workerConfig.extend({
     productionMinimum: 30,
     description: 'Seconds for which an account sends nothing after LINE refused five deliveries without a reason.',
   }),
+  SENT_COUNT_INTERVAL_SECONDS: seconds({
+    default: 600,
+    productionMinimum: 60,
+    description: 'Seconds between two looks for days whose counts at LINE are to be compared with ours.',
+  }),
+  SENT_COUNT_TOLERANCE_PERCENT: z.coerce
+    .number()
+    .min(0)
+    .max(100)
+    .default(2)
+    .describe(
+      'Of the people whom LINE should have counted on a day, so many may be missing before an item is opened (and always ten): who deleted or blocked without our knowing.',
+    ),
   CAMPAIGN_STALE_SECONDS: campaignStaleSeconds,
   CAMPAIGN_CLOSE_INTERVAL_SECONDS: seconds({
     default: 30,

@@ -18,6 +18,7 @@ import { limitMetrics } from './limits/metrics.ts';
 import { createSharedBuckets } from './limits/shared-buckets.ts';
 import { settleAttempts } from './settle.ts';
 import { startCampaigns } from './start-campaign.ts';
+import { startComparingSentCounts } from './start-comparing.ts';
 import { startGuarding } from './start-guarding.ts';
 
 /** Messages in hand of each queue; more than what accounts at their limit may hold up. */
@@ -80,6 +81,7 @@ await runWorker('line-delivery', config, async (worker) => {
     await Promise.all(consumers.map((consumer) => consumer.drain()));
   });
   startCampaignWork(worker);
+  startComparingSentCounts(worker, { config, channelAccessToken: tokens.get });
 });
 
 /** How often LINE may be called, shared with the other replicas while Redis is there. */

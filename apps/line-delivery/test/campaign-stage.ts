@@ -59,14 +59,16 @@ export async function stage(db: Db, knobs: ChannelConfig['knobs'] = {}) {
     line.close();
     return outcome;
   };
+  const control = async (command: string, body: object) => {
+    const headers = { 'content-type': 'application/json' };
+    const url = `${simulator.controlUrl}/__sim/${command}`;
+    const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
+    if (!response.ok) throw new Error(await response.text());
+  };
   /** Lets time pass for the product and for LINE. */
   const pass = async (seconds: number) => {
     await moveProductTime(db, seconds);
-    await fetch(`${simulator.controlUrl}/__sim/clock`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ advanceMs: seconds * 1_000 }),
-    });
+    await control('clock', { advanceMs: seconds * 1_000 });
   };
   /** Sends all that is due, again and again until nothing is, with `replicas` that get each ticket. */
   const sendDue = async ({ replicas = 1 }: { replicas?: number } = {}) => {
@@ -76,7 +78,7 @@ export async function stage(db: Db, knobs: ChannelConfig['knobs'] = {}) {
       await Promise.all(Array.from({ length: replicas }, () => send(due)));
     }
   };
-  return { simulator, tenant, published, start, send, pass, sendDue };
+  return { simulator, tenant, published, start, send, control, pass, sendDue };
 }
 
 const message = <Data>(tenant: Tenant, data: Data) => ({

@@ -85,6 +85,7 @@ const WHAT: Readonly<Record<AttentionItem['kind'], string>> = {
   rule_loops: 'rule',
   delivery_refused: 'delivery',
   account_paused: 'account',
+  possible_platform_loss: 'account and day',
 };
 
 const detailOf = ({ detail, closedBy, resolution }: AttentionItem): string => {

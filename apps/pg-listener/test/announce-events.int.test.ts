@@ -2,6 +2,7 @@ import {
   attributeChanged,
   bookingEvent,
   campaignClick,
+  deliverySettled,
   EVENT_TOPICS,
   formSubmitted,
   friendTrackEventInserted,
@@ -134,6 +135,16 @@ const FACTS: [queue: Queue<Tickets>, happen: (db: Db, person: Row) => Promise<un
     async (db, person) => {
       const { id } = await insertRow(db, 'booking', { ...person, name: 'cut', starts_at: '2030-01-01' });
       await insertRow(db, 'booking_event', { ...person, booking_id: id, type: 'created', idempotency_key: 'x' });
+    },
+  ],
+  [
+    deliverySettled,
+    async (db, person) => {
+      await insertRow(db, 'delivery', {
+        ...{ ...person, kind: 'action', logical_id: '1', endpoint: 'push', retry_key: crypto.randomUUID() },
+        ...{ body: '{}', body_sha256: '', deliver_until: new Date(), announce_end: true },
+      });
+      await db.$client.query(`update delivery set status = 'cancelled', fence = fence + 1`);
     },
   ],
 ];

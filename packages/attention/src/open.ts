@@ -1,7 +1,7 @@
 import type { Tenant } from '@dueline/contracts';
 import { column, sql, type Tx } from '@dueline/db';
 
-/** What is otherwise than it should be, by the table that `refId` is a row of: scheduled_action, event_outbox, delivery, line_oa, trigger_rule. */
+/** What is otherwise than it should be, by the table that `refId` is a row of: scheduled_action, event_outbox, delivery, line_oa, trigger_rule, sent_count (account:day). */
 export type AttentionKind =
   | 'action_failed'
   | 'event_dead'
@@ -9,7 +9,8 @@ export type AttentionKind =
   | 'delivery_refused'
   | 'account_paused'
   | 'rule_failed'
-  | 'rule_loops';
+  | 'rule_loops'
+  | 'possible_platform_loss';
 
 /** Work that needs a person. */
 export interface AttentionToOpen extends Tenant {

@@ -8,6 +8,7 @@ export const EVENT_TOPICS = [
   'campaign_click',
   'friend_track_event_inserted',
   'booking_event',
+  'delivery_settled',
 ] as const;
 export type EventTopic = (typeof EVENT_TOPICS)[number];
 
@@ -19,6 +20,10 @@ export interface AttributeChange {
 
 export const FRIEND_EVENT_TYPES = ['follow', 'unfollow'] as const;
 export type FriendEventType = (typeof FRIEND_EVENT_TYPES)[number];
+
+/** How a delivery may end. */
+export const DELIVERY_ENDS = ['accepted', 'refused', 'unknown', 'expired', 'cancelled'] as const;
+export type DeliveryEnd = (typeof DELIVERY_ENDS)[number];
 
 export const BOOKING_EVENT_TYPES = ['created', 'rescheduled', 'cancelled', 'completed', 'no_show'] as const;
 export type BookingEventType = (typeof BOOKING_EVENT_TYPES)[number];
@@ -40,6 +45,15 @@ export interface EventPayloads {
     readonly bookingEventId: string;
     readonly bookingId: string;
     readonly type: BookingEventType;
+  };
+  readonly delivery_settled: {
+    readonly deliveryId: string;
+    readonly status: DeliveryEnd;
+    readonly reasonCode: string | null;
+    readonly kind: 'action' | 'event';
+    readonly logicalId: string;
+    /** Null: of an action that ran at once. */
+    readonly scheduledActionId: string | null;
   };
 }
 
@@ -81,4 +95,21 @@ export const EVENT_PAYLOADS: { readonly [Topic in EventTopic]: PayloadSchema<Eve
   booking_event: z
     .object({ id: bigintId, booking_id: bigintId, type: z.enum(BOOKING_EVENT_TYPES) })
     .transform((row) => ({ bookingEventId: row.id, bookingId: row.booking_id, type: row.type })),
+  delivery_settled: z
+    .object({
+      id: bigintId,
+      status: z.enum(DELIVERY_ENDS),
+      reason_code: z.string().nullable(),
+      kind: z.enum(['action', 'event']),
+      logical_id: z.string(),
+      scheduled_action_id: bigintId.nullable(),
+    })
+    .transform((row) => ({
+      deliveryId: row.id,
+      status: row.status,
+      reasonCode: row.reason_code,
+      kind: row.kind,
+      logicalId: row.logical_id,
+      scheduledActionId: row.scheduled_action_id,
+    })),
 };

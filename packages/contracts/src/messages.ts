@@ -97,6 +97,14 @@ export const bookingEvent = defineQueue({
   data: tickets,
 });
 
+/** pg-listener -> trigger-worker: messages that somebody waits for came to their end; tickets on rows of event_outbox. */
+export const deliverySettled = defineQueue({
+  name: 'delivery_settled',
+  exchange: EXCHANGES.events,
+  version: 1,
+  data: tickets,
+});
+
 /** cron-scheduler -> trigger-worker: claimed rows of scheduled_action have come due. */
 export const scheduledActionFire = defineQueue({
   name: 'scheduled_action_fire',
@@ -169,6 +177,7 @@ export const QUEUE_OF_TOPIC: Readonly<Record<EventTopic, Queue<Tickets>>> = {
   campaign_click: campaignClick,
   friend_track_event_inserted: friendTrackEventInserted,
   booking_event: bookingEvent,
+  delivery_settled: deliverySettled,
 };
 
 /** Every queue there is. Topology, documentation and tests are made from this list. */

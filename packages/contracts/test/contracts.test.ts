@@ -145,6 +145,22 @@ test.for<[EventTopic, payload: unknown, read: unknown]>([
     { bookingEventId: '1', bookingId: '2', type: 'no_show' },
   ],
   ['booking_event', null, undefined],
+  [
+    'delivery_settled',
+    {
+      id: '1',
+      status: 'unknown',
+      reason_code: 'ambiguous',
+      kind: 'event',
+      logical_id: 'e:1',
+      scheduled_action_id: null,
+    },
+    {
+      ...{ deliveryId: '1', status: 'unknown', reasonCode: 'ambiguous', kind: 'event' },
+      ...{ logicalId: 'e:1', scheduledActionId: null },
+    },
+  ],
+  ['delivery_settled', { id: '1', status: 'sending' }, undefined],
 ])('the payload of %s %j is read as %o', ([topic, payload, read]) => {
   expect(EVENT_PAYLOADS[topic].safeParse(payload).data).toEqual(read);
 });

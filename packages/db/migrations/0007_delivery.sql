@@ -37,11 +37,14 @@ create table delivery (
   line_request_id text,
   line_accepted_request_id text,
   reason_code text,
+  -- somebody waits for its end, of which an event tells
+  announce_end boolean not null default false,
   traceparent text,
   created_date timestamptz not null default app_now(),
   updated_date timestamptz not null default clock_timestamp(),
   constraint delivery_lease_while_sending check ((status = 'sending') = (lease_until is not null)),
   constraint delivery_accepted_has_request check ((status = 'accepted') = (accepted_at is not null)),
+  constraint delivery_announced_has_user check (not announce_end or user_id is not null),
   -- one logical send is one row, and so one retry key; what tells rows apart comes first
   constraint delivery_logical_key unique (logical_id, kind, epoch, ordinal, endpoint, split_path)
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
@@ -83,6 +86,22 @@ create trigger delivery_part_is_followed after update on delivery for each row
   execute function delivery_follow_part();
 create trigger delivery_has_account after insert on delivery
   referencing new table as after_rows for each statement execute function refuse_strangers();
+-- One event for each end of a delivery that somebody waits for, in the transaction that ends it, whoever writes.
+create function record_delivery_end() returns trigger language plpgsql security definer set search_path = pg_catalog, public, pg_temp as $$
+declare
+  id uuid := gen_random_uuid();
+begin
+  insert into event_outbox (event_id, topic, organization_id, line_oa_id, user_id, payload, cause_id, root_id, traceparent)
+  values (id, 'delivery_settled', new.organization_id, new.line_oa_id, new.user_id,
+          jsonb_build_object('id', new.id::text, 'status', new.status, 'reason_code', new.reason_code, 'kind', new.kind,
+                             'logical_id', new.logical_id, 'scheduled_action_id', new.scheduled_action_id::text),
+          new.event_id, coalesce(new.root_id, id), new.traceparent);
+  perform wake_event_outbox();
+  return null;
+end $$;
+create trigger delivery_end_is_announced after update of status on delivery for each row
+  when (new.announce_end and new.status <> old.status and new.status in ('accepted', 'refused', 'unknown', 'expired', 'cancelled'))
+  execute function record_delivery_end();
 -- Written ahead of each call; a row without an outcome after a crash counts as ambiguous.
 create table delivery_attempt (
   delivery_id bigint not null references delivery (id),

@@ -2,7 +2,7 @@
 -- fact; the trigger turns each into an event of the outbox.
 alter table event_outbox drop constraint event_outbox_topic_known;
 alter table event_outbox add constraint event_outbox_topic_known
-  check (topic in ('attribute_changed', 'form_submitted', 'campaign_click', 'friend_track_event_inserted', 'booking_event'));
+  check (topic in ('attribute_changed', 'form_submitted', 'campaign_click', 'friend_track_event_inserted', 'booking_event', 'delivery_settled'));
 
 -- A link whose clicks are counted.
 create table tracked_link (

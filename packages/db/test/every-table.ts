@@ -76,6 +76,7 @@ export async function insertEverything(db: Db, tenant: Tenant): Promise<void> {
   await insertRow(db, 'attention_item', { ...base, kind: 'action_failed', ref_id: action.id, reason_code: 'x' });
   await insertRow(db, 'audit_log', { ...base, operation: 'stop', done_by: 'x' });
   await insertRow(db, 'account_trouble', base);
+  await insertRow(db, 'sent_count', { ...base, day: '2026-01-01', ours: {} });
   await insertFacts(db, base, user);
 }
 

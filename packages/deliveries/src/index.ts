@@ -18,6 +18,17 @@ export { type RefusedDelivery, refusedAmong } from './refused.ts';
 export { renewDeliveries } from './renew.ts';
 export { type Resent, resendDeliveries } from './resend.ts';
 export { type LogicalSend, type MenuEndpoint, retryKey, retryKeyName, type SendEndpoint } from './retry-key.ts';
+export {
+  type AcceptedPeople,
+  type Comparison,
+  claimSentDays,
+  countSentDays,
+  deficitOf,
+  lookLater,
+  type PeopleByEndpoint,
+  recordComparison,
+  type SentDay,
+} from './sent-counts.ts';
 export { type AttemptResult, type Settlement, settleDeliveries } from './settle.ts';
 export { type Start, type StartedDelivery, type StartedSend, startDeliveries, type Verdict } from './start.ts';
 export { type StartedMenu, startMenuDeliveries } from './start-menus.ts';

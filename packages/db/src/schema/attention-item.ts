@@ -20,6 +20,7 @@ export const attentionItem = pgTable(
         'account_paused',
         'rule_failed',
         'rule_loops',
+        'possible_platform_loss',
       ],
     }).notNull(),
     refId: text('ref_id').notNull(),

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { index, integer, pgTable, smallint, text, unique, uuid } from 'drizzle-orm/pg-core';
+import { boolean, index, integer, pgTable, smallint, text, unique, uuid } from 'drizzle-orm/pg-core';
 import { id, instant, tenantColumns } from './columns.ts';
 
 /**
@@ -50,6 +50,7 @@ export const delivery = pgTable(
     lineRequestId: text('line_request_id'),
     lineAcceptedRequestId: text('line_accepted_request_id'),
     reasonCode: text('reason_code'),
+    announceEnd: boolean('announce_end').notNull().default(false),
     traceparent: text('traceparent'),
     createdDate: instant('created_date').notNull().default(sql`app_now()`),
     updatedDate: instant('updated_date').notNull().default(sql`clock_timestamp()`),

@@ -32,6 +32,7 @@ export { ruleGate } from './rule-gate.ts';
 export { scheduledAction } from './scheduled-action.ts';
 export { scheduledActionEdit } from './scheduled-action-edit.ts';
 export { scheduledTriggerExecution } from './scheduled-trigger-execution.ts';
+export { sentCount, sentCountDay } from './sent-count.ts';
 export { trackedLink } from './tracked-link.ts';
 export { triggerLog } from './trigger-log.ts';
 export { triggerRule } from './trigger-rule.ts';
