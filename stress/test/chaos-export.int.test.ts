@@ -6,7 +6,7 @@ import { createChunkDeliveries, createDeliveries, settleDeliveries, startDeliver
 import { deliveryToCreate } from '@dueline/deliveries/testing';
 import { type ExportRecord, exportRecord } from '@dueline/line-simulator';
 import { expect, test } from 'vitest';
-import { exportHistory, recipientState } from '../src/chaos/export.ts';
+import { exportHistory } from '../src/chaos/export.ts';
 
 const OPTIONS = { toProductTime: (ms: number) => ms + 60_000, attemptDeadlineMs: 1_000 };
 const text = (lid: string) => [{ type: 'text' as const, text: `hello [[lid:${lid}]]` }];
@@ -67,9 +67,4 @@ test('a message without a mark is refused with its delivery', async () => {
   await inTransaction(db, (tx) => createDeliveries(tx, [deliveryToCreate(tenant)]));
 
   await expect(recordsOf(db)).rejects.toThrow(/delivery 1 carry no \[\[lid:…\]\]/);
-});
-
-test('a chunk that was split says nothing of its people, its parts do', () => {
-  expect(recipientState({ status: 'refused', reasonCode: 'split' })).toBeUndefined();
-  expect(recipientState({ status: 'refused', reasonCode: 'refused' })).toBe('invalid');
 });

@@ -15,12 +15,16 @@ import {
 } from '@dueline/line-simulator';
 import { exportStops } from './export-stops.ts';
 
-/** What a recipient is told to be while the delivery that names it has this status. */
-const STATE_OF: Readonly<Record<DeliveryStatus, RecipientState>> = {
+/**
+ * What a recipient is told to be while the delivery that names it has this status; undefined: the row does not say, because others stand
+ * for it. Every status that a delivery may have, and one of refused chunks whose people are in chunks of their own.
+ */
+const STATE_OF: Readonly<Record<DeliveryStatus | 'split', RecipientState | undefined>> = {
   planned: 'planned',
   sending: 'planned',
   accepted: 'accepted',
   refused: 'invalid',
+  split: undefined,
   unknown: 'unknown',
   expired: 'expired',
   cancelled: 'cancelled',
@@ -44,7 +48,6 @@ const PAGE = 200;
 interface DeliveryRow extends LogicalSend {
   readonly id: string;
   readonly status: DeliveryStatus;
-  readonly reasonCode: string | null;
   readonly retryKey: string;
   readonly body: string;
   readonly acceptedRequestId: string | null;
@@ -61,14 +64,6 @@ interface AttemptRow {
   readonly requestId: string | null;
   readonly startedMs: number;
   readonly finishedMs: number | null;
-}
-
-/** What a recipient is in the words that people are shown; undefined: the row does not say, because others stand for it. */
-export function recipientState({
-  status,
-  reasonCode,
-}: Pick<DeliveryRow, 'status' | 'reasonCode'>): RecipientState | undefined {
-  return status === 'refused' && reasonCode === 'split' ? undefined : STATE_OF[status];
 }
 
 /** Leads from process time to the clock that LINE ran by; milliseconds since the epoch, both. */
@@ -101,7 +96,7 @@ export async function* exportHistory(
 async function readDeliveries(db: Db, after: string): Promise<DeliveryRow[]> {
   const { rows } = await db.$client.query<DeliveryRow>(
     `select delivery.id, account.channel_id as "channelId", kind, logical_id as "logicalId", epoch, endpoint, ordinal,
-            split_path as "splitPath", delivery.status, delivery.reason_code as "reasonCode", retry_key as "retryKey", body,
+            split_path as "splitPath", delivery.status, retry_key as "retryKey", body,
             line_accepted_request_id as "acceptedRequestId",
             (extract(epoch from delivery.created_date) * 1000)::float as "createdMs",
             (extract(epoch from delivery.updated_date) * 1000)::float as "updatedMs"
@@ -137,7 +132,7 @@ function* recordsOf(
   const lids = extractLids(messages);
   const [mark] = lids;
   if (mark === undefined) throw new PermanentError(`the messages of delivery ${delivery.id} carry no [[lid:…]]`);
-  const state = recipientState(delivery);
+  const state = STATE_OF[delivery.status];
   const at = instant(toProductTime(delivery.updatedMs));
   for (const lid of state === undefined ? [] : lids) {
     for (const user of typeof to === 'string' ? [to] : to) {
