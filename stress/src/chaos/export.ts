@@ -21,6 +21,7 @@ const STATE_OF: Readonly<Record<DeliveryStatus, RecipientState | undefined>> = {
   sending: 'planned',
   accepted: 'accepted',
   refused: 'invalid',
+  split: undefined,
   unknown: 'unknown',
   expired: 'expired',
   cancelled: 'cancelled',

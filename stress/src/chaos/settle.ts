@@ -3,18 +3,18 @@ import { sleep } from '@dueline/kernel';
 import type { ProductClock } from './clock.ts';
 
 const POLL_MS = 100;
-/** How far time goes on at a time: every back-off is over after some of these. */
+/** How far time goes on at least: so many waits are over together. */
 const STEP_SECONDS = 30;
 /** Until what is due has been done, several leases. */
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 90_000;
 /** Time in which a duplicate would show. */
 const QUIET_MS = 2_000;
 
 interface Rest {
   /** Rows that have something before them. */
   readonly open: string[];
-  /** Whether some of that can be done now; what cannot waits for its time. */
-  readonly isDue: boolean;
+  /** How long nothing of that can be done yet, in seconds of product time; 0: some can. */
+  readonly waitSeconds: number;
 }
 
 /**
@@ -29,10 +29,10 @@ export async function settle(db: Db, clock: ProductClock, interrupted: AbortSign
     await sleep(POLL_MS, interrupted)
   ) {
     if (interrupted.aborted) throw new Error('interrupted');
-    const { open, isDue } = await look(db);
+    const { open, waitSeconds } = await look(db);
     if (open.length === 0) break;
-    if (isDue) continue;
-    await clock.ahead(STEP_SECONDS, 1_000);
+    if (waitSeconds === 0) continue;
+    await clock.ahead(Math.max(STEP_SECONDS, waitSeconds), 1_000);
     deadline = performance.now() + PATIENCE_MS;
   }
   await sleep(QUIET_MS, interrupted);
@@ -40,17 +40,17 @@ export async function settle(db: Db, clock: ProductClock, interrupted: AbortSign
 }
 
 async function look(db: Db): Promise<Rest> {
-  const { rows } = await db.$client.query<{ what: string; due: boolean }>(`
-    select 'event ' || id || ' is ' || status as what, true as due from event_outbox
-     union all
-    select 'scheduled_action ' || id || ' is ' || status, execute_at <= app_now() from scheduled_action
-     where status in ('pending', 'processing')
-     union all
-    select 'delivery ' || id || ' is ' || status, status = 'sending' or next_attempt_at <= app_now() from delivery
-     where status in ('planned', 'sending')
-     union all
-    select 'campaign ' || id || ' is ' || status, not exists (
-             select from delivery where campaign_id = campaign.id and status = 'planned') from campaign
-     where status in ('scheduled', 'sending')`);
-  return { open: rows.map(({ what }) => what), isDue: rows.some(({ due }) => due) };
+  const { rows } = await db.$client.query<{ what: string; wait: number }>(`
+    select what, greatest(0, ceil(extract(epoch from coalesce(due, app_now()) - app_now())))::int as wait from (
+      select 'event ' || id || ' is ' || status as what, null::timestamptz as due from event_outbox
+       union all
+      select 'scheduled_action ' || id || ' is ' || status, execute_at from scheduled_action where status in ('pending', 'processing')
+       union all
+      select 'delivery ' || id || ' is ' || status, case when status = 'planned' then next_attempt_at end from delivery
+       where status in ('planned', 'sending')
+       union all
+      select 'campaign ' || id || ' is ' || status,
+             (select min(next_attempt_at) from delivery where campaign_id = campaign.id and status = 'planned') from campaign
+       where status in ('scheduled', 'sending')) as rest`);
+  return { open: rows.map(({ what }) => what), waitSeconds: Math.min(...rows.map(({ wait }) => wait)) };
 }
