@@ -170,3 +170,10 @@ test('a body that was changed behind the product’s back is never asked for', a
   await stage.execute(tickets);
   expect(await stage.story()).toEqual(['accepted accepted200', 'refused refused refused']);
 });
+
+test('a menu makes no sound, and is switched in quiet hours', async () => {
+  const stage = await menuStage();
+  await stage.db.$client.query(`update line_oa set quiet_from = '00:00', quiet_to = '23:59', quiet_policy = 'shift'`);
+  await stage.execute(await stage.wish([0], 0));
+  await expectSettled(stage, [0]);
+});

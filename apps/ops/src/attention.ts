@@ -82,6 +82,7 @@ const WHAT: Readonly<Record<AttentionItem['kind'], string>> = {
   event_dead: 'event',
   delivery_unknown: 'delivery',
   delivery_refused: 'delivery',
+  rule_loops: 'rule',
 };
 
 const detailOf = ({ detail, closedBy, resolution }: AttentionItem): string => {

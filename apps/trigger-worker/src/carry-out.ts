@@ -3,7 +3,8 @@ import type { CreatedDelivery } from '@dueline/deliveries';
 import { type ActionToSchedule, type Scheduled, scheduleMany } from '@dueline/scheduled-actions';
 import { type LogEntry, planAction } from '@dueline/trigger-rules';
 import { type Candidate, entryOf, ruleFields } from './evaluate-event.ts';
-import { type ActionToPerform, performActions } from './perform.ts';
+import { type ActionToPerform, isPerformedHere, performActions } from './perform.ts';
+import { missingTarget, targetsOf } from './targets.ts';
 import { traceDecision } from './trace.ts';
 
 export interface CarriedOut {
@@ -15,9 +16,23 @@ export interface CarriedOut {
 const logicalId = ({ event, rule }: Candidate): string => `${event.eventId}:${rule.id}`;
 const dedupKey = (candidate: Candidate): string => `ev:${logicalId(candidate)}`;
 
-/** Makes of each firing a delivery that is due now, or a row that waits; and its history. */
+/** Makes of each firing a delivery that is due now, a change of ours that is done now, or a row that waits; and its history. */
 export async function carryOut(tx: Tx, firings: readonly Candidate[]): Promise<CarriedOut> {
   if (firings.length === 0) return { deliveries: [], entries: [] };
+  const { now, later } = await planAll(firings);
+  const results = await scheduleAll(tx, later);
+  const scheduled = new Map(later.map((action, n) => [action.dedupKey, results[n]]));
+  const targets = await targetsOf(tx, now);
+  const missing = new Map(now.map(({ logicalId, request }) => [logicalId, missingTarget(request, targets)]));
+  const possible = now.filter((action) => missing.get(action.logicalId) === undefined);
+  const deliveries = await performActions(tx, possible);
+  const deliveryIds = new Map(deliveries.map((delivery) => [delivery.logicalId, delivery.id]));
+  const doneHere = new Set(possible.flatMap(({ request, logicalId }) => (isPerformedHere(request) ? [logicalId] : [])));
+  const made = { scheduled, deliveryIds, doneHere, missing };
+  return { deliveries, entries: firings.map((firing) => entryFor(firing, made)) };
+}
+
+async function planAll(firings: readonly Candidate[]): Promise<{ now: ActionToPerform[]; later: ActionToSchedule[] }> {
   const now: ActionToPerform[] = [];
   const later: ActionToSchedule[] = [];
   for (const firing of firings) {
@@ -29,22 +44,11 @@ export async function carryOut(tx: Tx, firings: readonly Candidate[]): Promise<C
     } else {
       const { delay, sourceConfig } = plan;
       const keys = { dedupKey: dedupKey(firing), openKey: null };
-      later.push({
-        ...base,
-        ...keys,
-        delay,
-        sourceConfig,
-        isBulk: firing.event.bulk,
-        ruleVersion: firing.rule.version,
-      });
+      const { bulk: isBulk } = firing.event;
+      later.push({ ...base, ...keys, delay, sourceConfig, isBulk, ruleVersion: firing.rule.version });
     }
   }
-
-  const results = await scheduleAll(tx, later);
-  const scheduled = new Map(later.map((action, n) => [action.dedupKey, results[n]]));
-  const deliveries = await performActions(tx, now);
-  const deliveryIds = new Map(deliveries.map((delivery) => [delivery.logicalId, delivery.id]));
-  return { deliveries, entries: firings.map((firing) => entryFor(firing, { scheduled, deliveryIds })) };
+  return { now, later };
 }
 
 /** Most actions of one call that meets the facts which are older than their rows. */
@@ -64,11 +68,20 @@ function baseOf({ event, rule }: Candidate) {
   return { organizationId, lineOaId, userId, eventId, rootId, triggerRuleId: rule.id };
 }
 
-function entryFor(
-  firing: Candidate,
-  made: { scheduled: ReadonlyMap<string, Scheduled | undefined>; deliveryIds: ReadonlyMap<string, string> },
-): LogEntry {
+/** What became of the firings, by what they stand for. */
+interface Made {
+  readonly scheduled: ReadonlyMap<string, Scheduled | undefined>;
+  readonly deliveryIds: ReadonlyMap<string, string>;
+  readonly doneHere: ReadonlySet<string>;
+  /** Why it cannot be done: what it names is gone. */
+  readonly missing: ReadonlyMap<string, ReturnType<typeof missingTarget>>;
+}
+
+function entryFor(firing: Candidate, made: Made): LogEntry {
   const base = { ...entryOf(firing.event), ...ruleFields(firing.rule) };
+  if (made.doneHere.has(logicalId(firing))) return { ...base, decision: 'fired', reasonCode: 'matched' };
+  const missing = made.missing.get(logicalId(firing));
+  if (missing !== undefined) return { ...base, decision: 'failed', reasonCode: missing };
   const deliveryId = made.deliveryIds.get(logicalId(firing));
   if (deliveryId !== undefined) return { ...base, decision: 'fired', reasonCode: 'matched', deliveryId };
   const scheduled = made.scheduled.get(dedupKey(firing));

@@ -1,6 +1,8 @@
+import type { ActionRequest } from '@dueline/contracts';
 import { type HeldAction, MAX_RESCUES } from '@dueline/scheduled-actions';
 import type { RuleState } from '@dueline/trigger-rules';
 import type { Verdict } from './settle-actions.ts';
+import { missingTarget, type Targets } from './targets.ts';
 
 type Hindrance = Omit<Verdict, 'action'>;
 
@@ -30,11 +32,19 @@ const expired = ({ id, fence }: HeldAction): Hindrance => ({
   reasonCode: 'expired',
 });
 
-/** What keeps an action that is to run from running now: it is too late for it, or its account has quiet hours. Pure. */
-export function hinderedAtLast(action: HeldAction): Hindrance | undefined {
+/** What keeps an action that is to run from running now: it is too late, what it names is gone, or its account has quiet hours. Pure. */
+export function hinderedAtLast(
+  action: HeldAction,
+  { request, targets }: { request: ActionRequest; targets: Targets },
+): Hindrance | undefined {
   const { id, fence } = action;
   if (action.overdue) return expired(action);
-  if (action.quietUntil === null || action.request.actionType !== 'send_message') return undefined;
+  const missing = missingTarget(request, targets);
+  if (missing !== undefined) {
+    const error = missing === 'audience_deleted' ? 'its audience is deleted' : 'its rich menu is deleted';
+    return { outcome: { id, fence, to: 'failed', error }, reasonCode: missing };
+  }
+  if (action.quietUntil === null || request.actionType !== 'send_message') return undefined;
   switch (action.quietPolicy) {
     case 'ignore':
       return undefined;

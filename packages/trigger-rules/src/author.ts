@@ -45,7 +45,7 @@ export async function createRule(db: Db, tenant: Tenant, draft: RuleDraft): Prom
     throw new PermanentError(`rule is invalid at ${describeIssue('rule/actionConfig', action.error)}`);
   const rule = { ...parsed.data, actionConfig: action.data };
   return inTenant(db, tenant, async (tx) => {
-    await checkMenu(tx, rule.actionConfig);
+    await checkReferences(tx, rule);
     const { rows } = await tx.execute<{ id: string }>(sql`
       insert into trigger_rule (organization_id, line_oa_id, name, source_type, source_config, action_type, action_config, enabled,
                                 when_disabled, frequency, cooldown_seconds)
@@ -57,17 +57,22 @@ export async function createRule(db: Db, tenant: Tenant, draft: RuleDraft): Prom
   });
 }
 
-/** A menu that an action names must be there, in this account. */
-async function checkMenu(tx: Tx, actionConfig: RuleAction['actionConfig']): Promise<void> {
-  if (!('richMenuId' in actionConfig)) return;
-  const { rowCount } = await tx.execute(sql`
-    select from rich_menu where id = ${actionConfig.richMenuId} and deleted_date is null`);
-  if (rowCount === 0) {
-    throw new PermanentError(
-      'rule is invalid at /rule/actionConfig/richMenuId: there is no such rich menu in this account',
-    );
+/** What an action names must be there, in this account. */
+async function checkReferences(tx: Tx, { actionConfig }: { actionConfig: RuleAction['actionConfig'] }): Promise<void> {
+  if ('audienceId' in actionConfig) {
+    const { rowCount } = await tx.execute(sql`
+      select from audience where id = ${actionConfig.audienceId} and deleted_date is null`);
+    if (rowCount === 0) throw missing('audienceId', 'audience');
+  }
+  if ('richMenuId' in actionConfig) {
+    const { rowCount } = await tx.execute(sql`
+      select from rich_menu where id = ${actionConfig.richMenuId} and deleted_date is null`);
+    if (rowCount === 0) throw missing('richMenuId', 'rich menu');
   }
 }
+
+const missing = (field: string, what: string) =>
+  new PermanentError(`rule is invalid at /rule/actionConfig/${field}: there is no such ${what} in this account`);
 
 /** Deletes a rule softly: it fires no more, and its waiting actions are cancelled, by the sweep or when they come due. False: no such live rule. */
 export async function deleteRule(db: Db, tenant: Tenant, ruleId: string): Promise<boolean> {

@@ -47,6 +47,9 @@ export const REASON_CODES = [
   'quiet_hours',
   'account_stopped',
   'kills_its_process',
+  'audience_deleted',
+  'rich_menu_deleted',
+  'rule_loops',
 ] as const;
 export type ReasonCode = (typeof REASON_CODES)[number];
 

@@ -11,7 +11,9 @@ export const attentionItem = pgTable(
   {
     id: id('id').primaryKey().generatedAlwaysAsIdentity(),
     ...tenantColumns,
-    kind: text('kind', { enum: ['action_failed', 'event_dead', 'delivery_unknown', 'delivery_refused'] }).notNull(),
+    kind: text('kind', {
+      enum: ['action_failed', 'event_dead', 'delivery_unknown', 'delivery_refused', 'rule_loops'],
+    }).notNull(),
     refId: text('ref_id').notNull(),
     userId: text('user_id'),
     reasonCode: text('reason_code').notNull(),
