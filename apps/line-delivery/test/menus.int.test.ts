@@ -68,7 +68,7 @@ const FAULTS = [
 ] as const;
 
 test.for(FAULTS)('when LINE %s, it is asked again for the same', async ([, fault, first]) => {
-  const stage = await menuStage();
+  const stage = await menuStage({ attemptTimeoutMs: 500 });
   stage.faults({ max: 2, ...fault });
   await stage.execute([...(await stage.wish([0], 0)), ...(await stage.wish([1], null))]);
   await stage.executeAll();
@@ -88,7 +88,7 @@ test('after a crash between LINE’s answer and its record it is asked again for
 });
 
 test('an older request that arrives after the newer one was answered is found and put right', async () => {
-  const stage = await menuStage({ settleSeconds: 2 });
+  const stage = await menuStage({ settleSeconds: 2, attemptTimeoutMs: 500 });
   stage.faults({
     match: { endpoint: 'richmenu/link', nth: [1] },
     phase: 'beforeAccept',
@@ -105,7 +105,7 @@ test('an older request that arrives after the newer one was answered is found an
 });
 
 test('an answer that nothing overtook is believed after a look, without asking anew', async () => {
-  const stage = await menuStage({ settleSeconds: 1 });
+  const stage = await menuStage({ settleSeconds: 1, attemptTimeoutMs: 500 });
   stage.faults({ match: { endpoint: 'richmenu/link', nth: [1] }, phase: 'afterAccept', effect: { type: 'hang' } });
   await stage.execute(await stage.wish([0], 0));
   await stage.execute(await stage.wish([0], 1));
