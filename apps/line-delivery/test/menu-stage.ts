@@ -19,7 +19,7 @@ const QUIET = { debug: () => undefined, info: () => undefined, warn: () => undef
 const LIMITS = { leaseOverSeconds: 600, silentSeconds: 9_000, overdueSeconds: 9_000, historyDays: 31 };
 
 export const user = (n: number): string => nthUserId('d', n);
-export type Menu = 0 | 1 | null;
+type Menu = 0 | 1 | null;
 
 export interface MenuStage {
   readonly db: Db;
@@ -43,7 +43,9 @@ export interface MenuStage {
 }
 
 /** An account with two menus and 60 friends, at a LINE of its own. */
-export async function menuStage(knobs: { bulkDelayMs?: number; settleSeconds?: number } = {}): Promise<MenuStage> {
+export async function menuStage(
+  knobs: { bulkDelayMs?: number; settleSeconds?: number; attemptTimeoutMs?: number } = {},
+): Promise<MenuStage> {
   const { db, [Symbol.asyncDispose]: drop } = await testDb();
   onTestFinished(() => drop());
   const tenant = await insertTenant(db);
@@ -52,9 +54,12 @@ export async function menuStage(knobs: { bulkDelayMs?: number; settleSeconds?: n
   const simulator = await createSimulator({
     channels: [{ ...channel, users: [{ prefix: 'd', count: 60 }], knobs: { bulkDelayMs: knobs.bulkDelayMs ?? 0 } }],
   });
-  const line = createLineClient({ baseUrl: simulator.apiUrl, attemptTimeoutMs: 500 });
+  const { attemptTimeoutMs = 10_000 } = knobs;
+  const line = createLineClient({ baseUrl: simulator.apiUrl, attemptTimeoutMs });
+  const looking = createLineClient({ baseUrl: simulator.apiUrl });
   onTestFinished(async () => {
     line.close();
+    looking.close();
     await simulator.close();
   });
   const ids: string[] = [];
@@ -90,7 +95,7 @@ export async function menuStage(knobs: { bulkDelayMs?: number; settleSeconds?: n
     shown: (people) =>
       Promise.all(
         people.map(async (n): Promise<Menu> => {
-          const answer = await line.getRichMenu({ channelAccessToken: TOKEN, userId: user(n) });
+          const answer = await looking.getRichMenu({ channelAccessToken: TOKEN, userId: user(n) });
           if (answer.kind !== 'shown') throw new Error(answer.detail);
           return answer.richMenuId === null ? null : answer.richMenuId === MENUS[0] ? 0 : 1;
         }),

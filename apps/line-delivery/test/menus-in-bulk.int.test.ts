@@ -61,7 +61,7 @@ test.for([
   ['answered 500', { phase: 'afterAccept', effect: { type: 'status', status: 500 } }],
   ['not answered in time', { phase: 'afterAccept', effect: { type: 'hang' } }],
 ] as const)('a bulk that is %s is asked for one by one', async ([, fault]) => {
-  const stage = await menuStage();
+  const stage = await menuStage({ attemptTimeoutMs: 2_000 });
   stage.faults({ match: { endpoint: 'richmenu/bulk/link' }, max: 1, ...fault });
   await stage.execute(await stage.wish(MANY, 0));
   await stage.executeAll();

@@ -68,7 +68,7 @@ const FAULTS = [
 ] as const;
 
 test.for(FAULTS)('when LINE %s, it is asked again for the same', async ([, fault, first]) => {
-  const stage = await menuStage();
+  const stage = await menuStage({ attemptTimeoutMs: 500 });
   stage.faults({ max: 2, ...fault });
   await stage.execute([...(await stage.wish([0], 0)), ...(await stage.wish([1], null))]);
   await stage.executeAll();
@@ -88,7 +88,7 @@ test('after a crash between LINE’s answer and its record it is asked again for
 });
 
 test('an older request that arrives after the newer one was answered is found and put right', async () => {
-  const stage = await menuStage({ settleSeconds: 2 });
+  const stage = await menuStage({ settleSeconds: 2, attemptTimeoutMs: 500 });
   stage.faults({
     match: { endpoint: 'richmenu/link', nth: [1] },
     phase: 'beforeAccept',
@@ -105,7 +105,7 @@ test('an older request that arrives after the newer one was answered is found an
 });
 
 test('an answer that nothing overtook is believed after a look, without asking anew', async () => {
-  const stage = await menuStage({ settleSeconds: 1 });
+  const stage = await menuStage({ settleSeconds: 1, attemptTimeoutMs: 500 });
   stage.faults({ match: { endpoint: 'richmenu/link', nth: [1] }, phase: 'afterAccept', effect: { type: 'hang' } });
   await stage.execute(await stage.wish([0], 0));
   await stage.execute(await stage.wish([0], 1));
@@ -169,4 +169,11 @@ test('a body that was changed behind the product’s back is never asked for', a
   );
   await stage.execute(tickets);
   expect(await stage.story()).toEqual(['accepted accepted200', 'refused refused refused']);
+});
+
+test('a menu makes no sound, and is switched in quiet hours', async () => {
+  const stage = await menuStage();
+  await stage.db.$client.query(`update line_oa set quiet_from = '00:00', quiet_to = '23:59', quiet_policy = 'shift'`);
+  await stage.execute(await stage.wish([0], 0));
+  await expectSettled(stage, [0]);
 });

@@ -8,6 +8,7 @@ import { runActions } from './actions/run.ts';
 import { runAttention } from './attention.ts';
 import { runAudit } from './audit.ts';
 import { runDeliveries } from './deliveries.ts';
+import { runMenus } from './menus.ts';
 import { runMigrate } from './migrate.ts';
 import { applyTopology, checkTopology } from './topology.ts';
 
@@ -21,6 +22,7 @@ const HELP = `usage: dueline <command>
   actions …          see and change waiting work; 'actions --help' says how (DATABASE_URL)
   attention …        see and dismiss what needs a person; 'attention --help' says how (DATABASE_URL)
   deliveries …       send a message again, or leave it alone, when nobody knows; 'deliveries --help' says how (DATABASE_URL)
+  menus …            register the rich menus that rules switch to; 'menus --help' says how (DATABASE_URL)
 `;
 
 const print = (line: string): void => {
@@ -58,6 +60,7 @@ const WITH_ARGUMENTS: Readonly<Record<string, () => Promise<void>>> = {
   actions: asPerson(runActions),
   attention: asPerson(runAttention),
   deliveries: asPerson(runDeliveries),
+  menus: asPerson(runMenus),
   account: () => runAccount(rest, { env, print, login: login(), readSecret: () => text(process.stdin) }),
 };
 const command = WITH_ARGUMENTS[first ?? ''] ?? COMMANDS[words];

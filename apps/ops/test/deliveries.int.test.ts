@@ -23,13 +23,22 @@ async function deliveries(...args: string[]) {
   return { out: written.out.join('\n'), error: written.error.join('\n'), code };
 }
 
-/** A delivery that ended so; an unknown one with the item that tells of it. */
-async function ended(status: 'planned' | 'expired' | 'unknown'): Promise<string> {
+/** A delivery that ended so; an unknown or refused one with the item that tells of it. */
+async function ended(status: 'planned' | 'expired' | 'unknown' | 'refused'): Promise<string> {
   const [{ id } = { id: '' }] = await inTransaction(own.db, (tx) => createDeliveries(tx, [deliveryToCreate(tenant)]));
+  if (status === 'refused')
+    await own.db.$client.query(
+      `update delivery set status = 'sending', lease_until = clock_timestamp(), fence = fence + 1 where id = $1`,
+      [id],
+    );
   if (status !== 'planned')
-    await own.db.$client.query('update delivery set status = $1, fence = fence + 1 where id = $2', [status, id]);
-  const item = { ...tenant, kind: 'delivery_unknown', refId: id, userId: null, reasonCode: 'ambiguous' } as const;
-  if (status === 'unknown') await inTransaction(own.db, (tx) => openAttention(tx, [item]));
+    await own.db.$client.query('update delivery set status = $1, lease_until = null, fence = fence + 1 where id = $2', [
+      status,
+      id,
+    ]);
+  const kind = status === 'refused' ? 'delivery_refused' : 'delivery_unknown';
+  const item = { ...tenant, kind, refId: id, userId: null, reasonCode: 'x' } as const;
+  if (status === 'unknown' || status === 'refused') await inTransaction(own.db, (tx) => openAttention(tx, [item]));
   return id;
 }
 const statusOf = (id: string) => columnOf(own.db, `select status || ' ' || epoch from delivery where id = $1`, [id]);
@@ -99,4 +108,13 @@ test.for([
   const { code, error } = await deliveries(...args);
   expect(code).toBe(2);
   expect(error).toContain(says);
+});
+
+test('what LINE refused is sent again, which ends its item; it cannot be assumed to be sent', async () => {
+  const id = await ended('refused');
+  expect(await deliveries('assume-sent', id, '--why', 'it looks fine')).toMatchObject({ code: 1 });
+  expect(await items()).toEqual([id]);
+  expect(await deliveries('resend', id, '--why', 'the menu is back')).toMatchObject({ code: 0 });
+  expect(await statusOf(id)).toEqual(['planned 2']);
+  expect(await items()).toEqual([]);
 });

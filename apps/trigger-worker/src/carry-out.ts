@@ -3,7 +3,8 @@ import type { CreatedDelivery } from '@dueline/deliveries';
 import { type ActionToSchedule, type Scheduled, scheduleMany } from '@dueline/scheduled-actions';
 import { type LogEntry, planAction } from '@dueline/trigger-rules';
 import { type Candidate, entryOf, ruleFields } from './evaluate-event.ts';
-import { type ActionToPerform, audiencesOf, isPerformedHere, lacksAudience, performActions } from './perform.ts';
+import { type ActionToPerform, isPerformedHere, performActions } from './perform.ts';
+import { missingTarget, targetsOf } from './targets.ts';
 import { traceDecision } from './trace.ts';
 import { wordingFor } from './wording.ts';
 
@@ -22,13 +23,13 @@ export async function carryOut(tx: Tx, firings: readonly Candidate[]): Promise<C
   const { now, later, problems } = await planAll(firings);
   const results = await scheduleAll(tx, later);
   const scheduled = new Map(later.map((action, n) => [action.dedupKey, results[n]]));
-  const audiences = await audiencesOf(tx, now);
-  const possible = now.filter(({ request }) => !lacksAudience(request, audiences));
+  const targets = await targetsOf(tx, now);
+  const missing = new Map(now.map(({ logicalId, request }) => [logicalId, missingTarget(request, targets)]));
+  const possible = now.filter((action) => missing.get(action.logicalId) === undefined);
   const deliveries = await performActions(tx, possible);
   const deliveryIds = new Map(deliveries.map((delivery) => [delivery.logicalId, delivery.id]));
   const doneHere = new Set(possible.flatMap(({ request, logicalId }) => (isPerformedHere(request) ? [logicalId] : [])));
-  const lacking = new Set(now.flatMap((action) => (possible.includes(action) ? [] : [action.logicalId])));
-  const made = { scheduled, deliveryIds, doneHere, problems, lacking };
+  const made = { scheduled, deliveryIds, doneHere, problems, missing };
   return { deliveries, entries: firings.map((firing) => entryFor(firing, made)) };
 }
 
@@ -79,14 +80,15 @@ interface Made {
   readonly doneHere: ReadonlySet<string>;
   /** What is wrong with their words. */
   readonly problems: ReadonlyMap<string, string>;
-  /** Whose audience is gone. */
-  readonly lacking: ReadonlySet<string>;
+  /** Why it cannot be done: what it names is gone. */
+  readonly missing: ReadonlyMap<string, ReturnType<typeof missingTarget>>;
 }
 
 function entryFor(firing: Candidate, made: Made): LogEntry {
   const base = { ...entryOf(firing.event), ...ruleFields(firing.rule) };
   if (made.doneHere.has(logicalId(firing))) return { ...base, decision: 'fired', reasonCode: 'matched' };
-  if (made.lacking.has(logicalId(firing))) return { ...base, decision: 'failed', reasonCode: 'audience_deleted' };
+  const missing = made.missing.get(logicalId(firing));
+  if (missing !== undefined) return { ...base, decision: 'failed', reasonCode: missing };
   const deliveryId = made.deliveryIds.get(logicalId(firing));
   if (deliveryId !== undefined) return { ...base, decision: 'fired', reasonCode: 'matched', deliveryId };
   const errorMessage = made.problems.get(logicalId(firing));

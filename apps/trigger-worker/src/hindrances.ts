@@ -1,8 +1,8 @@
 import type { ActionRequest } from '@dueline/contracts';
 import { type HeldAction, MAX_RESCUES } from '@dueline/scheduled-actions';
 import type { RuleState } from '@dueline/trigger-rules';
-import { lacksAudience } from './perform.ts';
 import type { Verdict } from './settle-actions.ts';
+import { missingTarget, type Targets } from './targets.ts';
 
 type Hindrance = Omit<Verdict, 'action'>;
 
@@ -32,15 +32,17 @@ const expired = ({ id, fence }: HeldAction): Hindrance => ({
   reasonCode: 'expired',
 });
 
-/** What keeps an action that is to run from running now: it is too late, its audience is gone, or its account has quiet hours. Pure. */
+/** What keeps an action that is to run from running now: it is too late, what it names is gone, or its account has quiet hours. Pure. */
 export function hinderedAtLast(
   action: HeldAction,
-  { request, audiences }: { request: ActionRequest; audiences: ReadonlySet<string> },
+  { request, targets }: { request: ActionRequest; targets: Targets },
 ): Hindrance | undefined {
   const { id, fence } = action;
   if (action.overdue) return expired(action);
-  if (lacksAudience(request, audiences)) {
-    return { outcome: { id, fence, to: 'failed', error: 'its audience is deleted' }, reasonCode: 'audience_deleted' };
+  const missing = missingTarget(request, targets);
+  if (missing !== undefined) {
+    const error = missing === 'audience_deleted' ? 'its audience is deleted' : 'its rich menu is deleted';
+    return { outcome: { id, fence, to: 'failed', error }, reasonCode: missing };
   }
   if (action.quietUntil === null || request.actionType !== 'send_message') return undefined;
   switch (action.quietPolicy) {

@@ -1,17 +1,12 @@
 import { loadChannelIds } from '@dueline/accounts';
-import { type ActionRequest, PERFORMED_BY, type Tenant, type TextMessage } from '@dueline/contracts';
+import { type ActionRequest, PERFORMED_BY, type TextMessage } from '@dueline/contracts';
 import type { Tx } from '@dueline/db';
 import { depthsOf } from '@dueline/db/changes';
 import { type CreatedDelivery, createDeliveries, type DeliveryToCreate } from '@dueline/deliveries';
 import { PermanentError } from '@dueline/kernel';
-import {
-  type AttributeToSet,
-  changeMembership,
-  holdAudiences,
-  type MembershipChange,
-  setAttributes,
-} from '@dueline/recipients';
+import { type AttributeToSet, changeMembership, type MembershipChange, setAttributes } from '@dueline/recipients';
 import { isMenuRequest, type MenuToSwitch, switchMenus } from './switch-menus.ts';
+import { audienceOf } from './targets.ts';
 
 /** An action that was decided for one person, and what it stands for. */
 export interface ActionToPerform extends Omit<DeliveryToCreate, 'channelId' | 'request'> {
@@ -26,7 +21,7 @@ export const isPerformedHere = ({ actionType }: Pick<ActionRequest, 'actionType'
 
 /**
  * Does what decided actions say, in the transaction that decides: what our database performs is done, what LINE is asked to do becomes
- * rows of the ledger. What stands there already is left out of what comes back. The audiences of the actions are held ({@link audiencesOf}).
+ * rows of the ledger. What stands there already is left out of what comes back. What they name is there, and held ({@link targetsOf}).
  */
 export async function performActions(tx: Tx, actions: readonly ActionToPerform[]): Promise<CreatedDelivery[]> {
   const here = actions.filter(({ request }) => isPerformedHere(request));
@@ -36,27 +31,6 @@ export async function performActions(tx: Tx, actions: readonly ActionToPerform[]
   }
   return here.length === actions.length ? [] : askLine(tx, actions);
 }
-
-/** Which audiences of these actions there are; they are held. Reads nothing when no action is about an audience. */
-export async function audiencesOf(
-  tx: Tx,
-  actions: readonly (Tenant & { readonly request: ActionRequest | undefined })[],
-): Promise<ReadonlySet<string>> {
-  const keys = actions.flatMap(({ organizationId, lineOaId, request }) => {
-    const audienceId = request && audienceOf(request);
-    return audienceId === undefined ? [] : [{ organizationId, lineOaId, audienceId }];
-  });
-  return keys.length === 0 ? new Set() : holdAudiences(tx, keys);
-}
-
-/** Whether an action is about an audience that is not among those there are. */
-export function lacksAudience(request: ActionRequest, audiences: ReadonlySet<string>): boolean {
-  const audienceId = audienceOf(request);
-  return audienceId !== undefined && !audiences.has(audienceId);
-}
-
-const audienceOf = ({ actionConfig }: ActionRequest): string | undefined =>
-  'audienceId' in actionConfig ? actionConfig.audienceId : undefined;
 
 function membershipChange({ organizationId, lineOaId, userId, request }: ActionToPerform): MembershipChange[] {
   const audienceId = audienceOf(request);

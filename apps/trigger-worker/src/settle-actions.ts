@@ -28,7 +28,8 @@ import {
 import { reasonOfBranch } from './branch.ts';
 import { givenUp, hinderedAtFirst, hinderedAtLast } from './hindrances.ts';
 import type { Take } from './in-hand.ts';
-import { audiencesOf, isPerformedHere, performActions } from './perform.ts';
+import { isPerformedHere, performActions } from './perform.ts';
+import { type Targets, targetsOf } from './targets.ts';
 import { traceDecision } from './trace.ts';
 import { wordingFor } from './wording.ts';
 
@@ -153,17 +154,17 @@ async function decideAll(tx: Tx, held: readonly HeldAction[], meet: Settling['me
   for (const { userId } of hopeful) meet?.(userId);
   const branched = await decideBranches(tx, hopeful);
   const requested = branched.map((action) => ({ ...action, request: requestOnBranch(action) }));
-  const found = { rules, audiences: await audiencesOf(tx, requested) };
+  const found = { rules, targets: await targetsOf(tx, requested) };
   return [...hopeless, ...branched.map((action) => decide(action, users.get(lineUserKey(action)), found))];
 }
 
 /** What decisions look at besides the row and its person. */
 interface Found {
   readonly rules: ReadonlyMap<string, RuleState>;
-  readonly audiences: ReadonlySet<string>;
+  readonly targets: Targets;
 }
 
-function decide(action: BranchedAction, user: LineUser | undefined, { rules, audiences }: Found): Verdict {
+function decide(action: BranchedAction, user: LineUser | undefined, { rules, targets }: Found): Verdict {
   const { id, fence, branch } = action;
   const rule = action.triggerRuleId === null ? 'none' : (rules.get(action.triggerRuleId) ?? 'deleted');
   const atFirst = hinderedAtFirst(action, rule);
@@ -183,7 +184,7 @@ function decide(action: BranchedAction, user: LineUser | undefined, { rules, aud
     const detail = reason === 'conditions_no_longer_hold' ? { branch, leaves: again?.leaves } : { branch };
     return { action, request, outcome: { id, fence, branch, to: 'cancelled', reason }, reasonCode: reason, detail };
   }
-  const atLast = hinderedAtLast(action, { request: request ?? action.request, audiences });
+  const atLast = hinderedAtLast(action, { request: request ?? action.request, targets });
   if (atLast !== undefined) return { action, request, ...atLast };
   const wording = wordingFor(request, user);
   if ('problem' in wording) {

@@ -2,7 +2,7 @@ import type { ActionRequest } from '@dueline/contracts';
 import type { Tx } from '@dueline/db';
 import { type CreatedDelivery, createMenuDeliveries, type DeliveryToCreate } from '@dueline/deliveries';
 import { PermanentError } from '@dueline/kernel';
-import { loadRichMenus, wishRichMenus } from '@dueline/rich-menus';
+import { holdRichMenus, wishRichMenus } from '@dueline/rich-menus';
 
 type MenuRequest = ActionRequest<'switch_rich_menu' | 'unlink_rich_menu'>;
 
@@ -27,7 +27,7 @@ const wantedMenu = ({ actionType, actionConfig }: MenuRequest): string | null =>
 export async function switchMenus(tx: Tx, switches: readonly MenuToSwitch[]): Promise<CreatedDelivery[]> {
   if (switches.length === 0) return [];
   const wanted = switches.map((action) => ({ ...action, richMenuId: wantedMenu(action.request) }));
-  const menus = await loadRichMenus(
+  const menus = await holdRichMenus(
     tx,
     wanted.flatMap(({ richMenuId, ...of }) => (richMenuId === null ? [] : [{ ...of, richMenuId }])),
   );
@@ -44,7 +44,7 @@ export async function switchMenus(tx: Tx, switches: readonly MenuToSwitch[]): Pr
   return created;
 }
 
-function lineMenuOf(richMenuId: string | null, menus: Awaited<ReturnType<typeof loadRichMenus>>): string | null {
+function lineMenuOf(richMenuId: string | null, menus: Awaited<ReturnType<typeof holdRichMenus>>): string | null {
   if (richMenuId === null) return null;
   const menu = menus.get(richMenuId);
   if (menu === undefined) throw new PermanentError(`rich menu ${richMenuId} does not exist in the account`);

@@ -121,3 +121,20 @@ test('a rule cannot name a menu of another account, nor one that was deleted', a
       '/rule/actionConfig/richMenuId: there is no such rich menu in this account',
     );
 });
+
+test('what names a menu that was deleted meanwhile fails, and a person hears of what had waited', async () => {
+  await using database = await testDb();
+  const { db } = database;
+  const { tenant, menus, deps } = await stage(db);
+  await setAttributes(db, tenant, { city: 'Osaka' }, [0]);
+  await handleTriggerEvents(deps, 'attribute_changed')(message(tenant, { tickets: await announceAll(db) }), context);
+  await deleteRichMenu(db, tenant, { id: menus[0] });
+  await setAttributes(db, tenant, { city: 'Edo' }, [1]);
+  await handleTriggerEvents(deps, 'attribute_changed')(message(tenant, { tickets: await announceAll(db) }), context);
+  await moveProductTime(db, 61);
+  await fire(deps, await claimAll(db));
+
+  expect(await decisions(db)).toMatchObject({ 'failed: rich_menu_deleted': 2 });
+  expect(await wishes(db)).toEqual([]);
+  expect(await columnOf(db, 'select reason_code from attention_item')).toEqual(['rich_menu_deleted']);
+});

@@ -17,10 +17,12 @@ export interface StartedMenu extends StartedDelivery {
 
 /** How many older wishes of a person are looked at: more are not asked for within the time in which a request may arrive late. */
 const OLDER_WISHES = 100;
-/** Until a person's wish is looked at again while another one of theirs is being asked for, in seconds. */
-const WAIT_SECONDS = 1;
+/** Until a person's wish is looked at again while another one of theirs is being asked for, in seconds of product time. */
+const IN_FLIGHT_SECONDS = 1;
+/** The same while an older request, which LINE may have got, may still arrive there. */
+const LATE_SECONDS = 5;
 
-type MenuRow = { id: string; fence: string; to_verify: string | null; doubt_seconds: number; waits: boolean };
+type MenuRow = { id: string; fence: string; to_verify: string | null; may_arrive: boolean; waits: boolean };
 
 /**
  * planned -> sending for switches of menus, as startDeliveries does for messages, but in the order of their wishes: a person's last wish
@@ -74,7 +76,7 @@ async function readMenus(tx: Tx, { tickets, start }: { tickets: readonly Ticket[
   const { rows } = await tx.execute<MenuRow>(sql`
     with menu as materialized (
       select delivery.id, delivery.fence, last_attempt.request_id as to_verify, coalesce(older.is_sending, false) as is_sending,
-             greatest(extract(epoch from older.arrives_until - clock_timestamp()), 0)::float8 as doubt_seconds
+             coalesce(older.may_arrive, false) as may_arrive
         from delivery
         join ${ticketRows(tickets)} on ticket.id = delivery.id and ticket.fence = delivery.fence
         join rich_menu_wish as wish on wish.delivery_id = delivery.id
@@ -84,8 +86,8 @@ async function readMenus(tx: Tx, { tickets, start }: { tickets: readonly Ticket[
            where attempt.outcome = 'ambiguous' and attempt.http_status in (200, 202)) as last_attempt on true
        cross join lateral (
          select bool_or(other.status = 'sending') as is_sending,
-                max(attempt.started_at) filter (where attempt.outcome is null or attempt.outcome = 'ambiguous')
-                  + make_interval(secs => ${start.settleSeconds}) as arrives_until
+                bool_or((attempt.outcome is null or attempt.outcome = 'ambiguous')
+                  and attempt.started_at > clock_timestamp() - make_interval(secs => ${start.settleSeconds})) as may_arrive
            from (select delivery_id from rich_menu_wish
                   where line_oa_id = wish.line_oa_id and user_id = wish.user_id and action_seq < wish.action_seq
                   order by action_seq desc limit ${OLDER_WISHES}) as earlier
@@ -93,14 +95,14 @@ async function readMenus(tx: Tx, { tickets, start }: { tickets: readonly Ticket[
            left join delivery_attempt as attempt on attempt.delivery_id = other.id) as older
        where delivery.status = 'planned' and delivery.next_attempt_at <= app_now()
     ), judged as (
-      select *, is_sending or (to_verify is not null and doubt_seconds > 0) as waits from menu
+      select *, is_sending or (to_verify is not null and may_arrive) as waits from menu
     ), waiting as (
       update delivery
-         set next_attempt_at = app_now() + make_interval(secs => case when is_sending then ${WAIT_SECONDS} else doubt_seconds end),
+         set next_attempt_at = app_now() + make_interval(secs => case when is_sending then ${IN_FLIGHT_SECONDS}::float8 else ${LATE_SECONDS}::float8 end),
              published_at = null, announce_count = 0, updated_date = clock_timestamp()
         from judged where judged.id = delivery.id and judged.waits and delivery.status = 'planned'
     )
-    select id, fence, to_verify, doubt_seconds, waits from judged order by id`);
+    select id, fence, to_verify, may_arrive, waits from judged order by id`);
   return rows;
 }
 
@@ -110,5 +112,5 @@ function asMenu(delivery: StartedDelivery, row: MenuRow | undefined): StartedMen
     throw new Error(`delivery ${delivery.id} is no switch of a menu`);
   }
   // What an earlier attempt left open, a refusal closes: the menu or the person that LINE does not have now, it does not show.
-  return { ...delivery, endpoint, verdict: 'clean', toVerify: row.to_verify, overtakable: row.doubt_seconds > 0 };
+  return { ...delivery, endpoint, verdict: 'clean', toVerify: row.to_verify, overtakable: row.may_arrive };
 }

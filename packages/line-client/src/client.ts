@@ -33,7 +33,7 @@ interface Wire {
 }
 
 /** What one attempt asks. Without a `retryKey` none is sent: some endpoints refuse one. */
-export interface Call {
+interface Call {
   readonly method: 'GET' | 'POST' | 'DELETE';
   readonly path: string;
   readonly channelAccessToken: string;

@@ -44,7 +44,7 @@ export interface RichMenuCalls {
 /** The calls about the menus that people see. */
 export function richMenuCalls(ask: Ask): RichMenuCalls {
   const path = (userId: string) => `/v2/bot/user/${encodeURIComponent(userId)}/richmenu`;
-  const bulk = (what: 'link' | 'unlink', channelAccessToken: string, body: object, signal: Signal) =>
+  const bulk = (what: 'link' | 'unlink', { channelAccessToken, ...body }: LineMenusRequest, signal: Signal) =>
     ask({
       ...{ method: 'POST', channelAccessToken, body: JSON.stringify(body), signal, read: menuOutcome(202) },
       path: `/v2/bot/richmenu/bulk/${what}`,
@@ -59,10 +59,9 @@ export function richMenuCalls(ask: Ask): RichMenuCalls {
       ask({ method: 'DELETE', path: path(userId), channelAccessToken, signal, read: unlinkOutcome }),
     getRichMenu: ({ channelAccessToken, userId }, signal) =>
       ask({ method: 'GET', path: path(userId), channelAccessToken, signal, read: shownMenu }),
-    linkRichMenus: ({ channelAccessToken, richMenuId, userIds }, signal) =>
-      bulk('link', channelAccessToken, { richMenuId, userIds }, signal),
+    linkRichMenus: (request, signal) => bulk('link', request, signal),
     unlinkRichMenus: ({ channelAccessToken, userIds }, signal) =>
-      bulk('unlink', channelAccessToken, { userIds }, signal),
+      bulk('unlink', { channelAccessToken, userIds }, signal),
   };
 }
 

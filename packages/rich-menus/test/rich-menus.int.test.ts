@@ -5,8 +5,8 @@ import {
   createRichMenu,
   deleteRichMenu,
   getUserRichMenu,
+  holdRichMenus,
   listRichMenus,
-  loadRichMenus,
   RICH_MENU_INVARIANTS,
   type RichMenuWish,
   wishRichMenus,
@@ -47,7 +47,7 @@ test('a menu is registered once, and belongs to its account alone', async () => 
   expect(await deleteRichMenu(shared.db, tenant, { id: theirs })).toBe(false);
 
   const refs = [...menus, theirs].map((richMenuId) => ({ ...tenant, richMenuId }));
-  const loaded = await inTransaction(shared.db, (tx) => loadRichMenus(tx, refs));
+  const loaded = await inTransaction(shared.db, (tx) => holdRichMenus(tx, refs));
   expect([...loaded.keys()].sort()).toEqual(menus);
 });
 
@@ -55,7 +55,7 @@ test('a deleted menu is not there for decisions, and its menu at LINE can be reg
   const id = await register(3);
   expect(await deleteRichMenu(shared.db, tenant, { id })).toBe(true);
   expect(await deleteRichMenu(shared.db, tenant, { id })).toBe(false);
-  expect(await inTransaction(shared.db, (tx) => loadRichMenus(tx, [{ ...tenant, richMenuId: id }]))).toEqual(new Map());
+  expect(await inTransaction(shared.db, (tx) => holdRichMenus(tx, [{ ...tenant, richMenuId: id }]))).toEqual(new Map());
   await deleteRichMenu(shared.db, tenant, { id: await register(3) });
 });
 

@@ -59,22 +59,20 @@ export async function createRule(db: Db, tenant: Tenant, draft: RuleDraft): Prom
 
 /** What an action names must be there, in this account. */
 async function checkReferences(tx: Tx, { actionConfig }: { actionConfig: RuleAction['actionConfig'] }): Promise<void> {
-  const refuse = (field: string, what: string): never => {
-    throw new PermanentError(
-      `rule is invalid at /rule/actionConfig/${field}: there is no such ${what} in this account`,
-    );
-  };
   if ('audienceId' in actionConfig) {
     const { rowCount } = await tx.execute(sql`
       select from audience where id = ${actionConfig.audienceId} and deleted_date is null`);
-    if (rowCount === 0) refuse('audienceId', 'audience');
+    if (rowCount === 0) throw missing('audienceId', 'audience');
   }
   if ('richMenuId' in actionConfig) {
     const { rowCount } = await tx.execute(sql`
       select from rich_menu where id = ${actionConfig.richMenuId} and deleted_date is null`);
-    if (rowCount === 0) refuse('richMenuId', 'rich menu');
+    if (rowCount === 0) throw missing('richMenuId', 'rich menu');
   }
 }
+
+const missing = (field: string, what: string) =>
+  new PermanentError(`rule is invalid at /rule/actionConfig/${field}: there is no such ${what} in this account`);
 
 /** Deletes a rule softly: it fires no more, and its waiting actions are cancelled, by the sweep or when they come due. False: no such live rule. */
 export async function deleteRule(db: Db, tenant: Tenant, ruleId: string): Promise<boolean> {

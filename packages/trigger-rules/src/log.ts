@@ -49,6 +49,7 @@ export const REASON_CODES = [
   'account_stopped',
   'kills_its_process',
   'audience_deleted',
+  'rich_menu_deleted',
   'rule_loops',
 ] as const;
 export type ReasonCode = (typeof REASON_CODES)[number];

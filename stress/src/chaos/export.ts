@@ -25,7 +25,6 @@ const STATE_OF: Readonly<Record<DeliveryStatus, RecipientState | undefined>> = {
   unknown: 'unknown',
   expired: 'expired',
   cancelled: 'cancelled',
-  split: undefined,
 };
 
 const OUTCOME_OF: Readonly<Record<AttemptOutcome, ToldOutcome>> = {

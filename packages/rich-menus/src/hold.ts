@@ -11,8 +11,8 @@ export interface RichMenuAtLine {
   readonly lineRichMenuId: string;
 }
 
-/** The live menus among these, by id; one that was deleted, or is of another account, is left out. */
-export async function loadRichMenus(
+/** The live menus among these, by id; one that was deleted, or is of another account, is left out. None is deleted before the transaction ends. */
+export async function holdRichMenus(
   tx: Tx,
   refs: readonly RichMenuRef[],
 ): Promise<ReadonlyMap<string, RichMenuAtLine>> {
@@ -23,6 +23,8 @@ export async function loadRichMenus(
       from (select distinct * from unnest(${col((ref) => ref.richMenuId)}, ${col((ref) => ref.organizationId)},
                                           ${col((ref) => ref.lineOaId)})) as ref (id, organization_id, line_oa_id)
       join rich_menu using (id, organization_id, line_oa_id)
-     where deleted_date is null`);
+     where deleted_date is null
+     order by rich_menu.id
+       for share of rich_menu`);
   return new Map(rows.map((row) => [row.id, { lineRichMenuId: row.line_rich_menu_id }]));
 }

@@ -1,0 +1,44 @@
+import type { ActionRequest, Tenant } from '@dueline/contracts';
+import type { Tx } from '@dueline/db';
+import { holdAudiences } from '@dueline/recipients';
+import { holdRichMenus } from '@dueline/rich-menus';
+
+/** The audiences and rich menus that actions name and that there are, by id. */
+export interface Targets {
+  readonly audiences: ReadonlySet<string>;
+  readonly richMenus: ReadonlyMap<string, unknown>;
+}
+
+/** What there is of what these actions name; it is held. Reads nothing when none names anything. */
+export async function targetsOf(
+  tx: Tx,
+  actions: readonly (Tenant & { readonly request: ActionRequest | undefined })[],
+): Promise<Targets> {
+  const named = (idOf: (request: ActionRequest) => string | undefined) =>
+    actions.flatMap(({ organizationId, lineOaId, request }) => {
+      const id = request && idOf(request);
+      return id === undefined ? [] : [{ organizationId, lineOaId, id }];
+    });
+  const audiences = named(audienceOf).map(({ id, ...of }) => ({ ...of, audienceId: id }));
+  const richMenus = named(richMenuOf).map(({ id, ...of }) => ({ ...of, richMenuId: id }));
+  return {
+    audiences: audiences.length === 0 ? new Set() : await holdAudiences(tx, audiences),
+    richMenus: await holdRichMenus(tx, richMenus),
+  };
+}
+
+/** Why an action cannot be done: what it names is not there any more. */
+export function missingTarget(
+  request: ActionRequest,
+  targets: Targets,
+): 'audience_deleted' | 'rich_menu_deleted' | undefined {
+  const [audience, richMenu] = [audienceOf(request), richMenuOf(request)];
+  if (audience !== undefined && !targets.audiences.has(audience)) return 'audience_deleted';
+  return richMenu === undefined || targets.richMenus.has(richMenu) ? undefined : 'rich_menu_deleted';
+}
+
+export const audienceOf = ({ actionConfig }: ActionRequest): string | undefined =>
+  'audienceId' in actionConfig ? actionConfig.audienceId : undefined;
+
+const richMenuOf = ({ actionConfig }: ActionRequest): string | undefined =>
+  'richMenuId' in actionConfig ? actionConfig.richMenuId : undefined;
