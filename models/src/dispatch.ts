@@ -90,8 +90,11 @@ function* claimInline(state: State, index: number, rules: Rules): Iterable<Step<
   const { row } = state;
   const mine: Worker = { doing: 'inline', fence: row.fence + 1, gen: row.gen, ticket: false };
   if (self.doing === 'inline') {
-    const ended = decide(state, { ...row, fence: row.fence + 1 }, self.gen);
-    yield { says: `${name(index)} commits claim and decision in one`, to: withWorker(ended, index, IDLE) };
+    const claimed = { ...row, fence: row.fence + 1 };
+    const done = decide(state, claimed, self.gen);
+    yield { says: `${name(index)} commits claim and decision in one`, to: withWorker(done, index, IDLE) };
+    const failed = { ...state, row: moved(claimed, { status: 'failed' }) };
+    yield { says: `${name(index)} commits that it cannot be done`, to: withWorker(failed, index, IDLE) };
   }
   if (!isFree(state)) return;
   if (self.doing === 'nothing' && row.status === 'pending') {

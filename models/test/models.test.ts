@@ -107,17 +107,21 @@ describe('the models make the moves of the product', () => {
   it('a wait: those of a row that is decided, taken back or cancelled', { timeout: TIMEOUT }, () => {
     const moves = movesOf(wait, ({ row }) => row?.status ?? 'none');
     expect(moves.delete('none>pending')).toBe(true);
-    const notModelled = ['pending>done', 'processing>failed', 'failed>pending', 'cancelled>pending'];
+    const notModelled = ['pending>done', 'pending>failed', 'processing>failed', 'failed>pending', 'cancelled>pending'];
     expect(moves.union(new Set(notModelled))).toEqual(movesIn(ACTION_MOVES));
   });
 
-  it('a delivery: all but those of people and of a worker that gives up', { timeout: TIMEOUT }, () => {
+  it('a delivery: all but those of people, of a worker that gives up, and of what is split', {
+    timeout: TIMEOUT,
+  }, () => {
     const notModelled = [
       'planned>cancelled',
       'sending>unknown',
       'refused>planned',
       'unknown>planned',
       'expired>planned',
+      'cancelled>planned',
+      'sending>split',
     ];
     expect(movesOf(delivery, ({ status }) => status).union(new Set(notModelled))).toEqual(movesIn(DELIVERY_MOVES));
   });
