@@ -81,6 +81,7 @@ const WHAT: Readonly<Record<AttentionItem['kind'], string>> = {
   action_failed: 'action',
   event_dead: 'event',
   delivery_unknown: 'delivery',
+  rule_loops: 'rule',
 };
 
 const detailOf = ({ detail, closedBy, resolution }: AttentionItem): string => {

@@ -3,7 +3,7 @@ import type { CreatedDelivery } from '@dueline/deliveries';
 import { type ActionToSchedule, type Scheduled, scheduleMany } from '@dueline/scheduled-actions';
 import { type LogEntry, planAction, recordScheduled } from '@dueline/trigger-rules';
 import { type Candidate, entryOf, ruleFields } from './evaluate-event.ts';
-import { type ActionToPerform, performActions } from './perform.ts';
+import { type ActionToPerform, audiencesOf, isPerformedHere, lacksAudience, performActions } from './perform.ts';
 import { traceDecision } from './trace.ts';
 
 export interface CarriedOut {
@@ -18,10 +18,28 @@ export interface CarriedOut {
 const logicalId = ({ event, rule }: Candidate): string => `${event.eventId}:${rule.id}`;
 const dedupKey = (candidate: Candidate): string => `ev:${logicalId(candidate)}`;
 
-/** Makes of each firing, all of one topic, a delivery that is due now, or a row that waits; and its history. */
+/** Makes of each firing, all of one topic, a delivery that is due now, a change of ours that is done now, or a row that waits; and its history. */
 export async function carryOut(tx: Tx, firings: readonly Candidate[]): Promise<CarriedOut> {
   const [first] = firings;
   if (first === undefined) return { deliveries: [], recorded: [], entries: [] };
+  const { now, later } = await planAll(firings);
+  const results = await scheduleAll(tx, later, recordScheduled(first.event.topic));
+  const scheduled = new Map(later.map((action, n) => [action.dedupKey, results[n]]));
+  const audiences = await audiencesOf(tx, now);
+  const possible = now.filter(({ request }) => !lacksAudience(request, audiences));
+  const deliveries = await performActions(tx, possible);
+  const deliveryIds = new Map(deliveries.map((delivery) => [delivery.logicalId, delivery.id]));
+  const doneHere = new Set(possible.flatMap(({ request, logicalId }) => (isPerformedHere(request) ? [logicalId] : [])));
+  const lacking = new Set(now.flatMap((action) => (possible.includes(action) ? [] : [action.logicalId])));
+  const made = { scheduled, deliveryIds, doneHere, lacking };
+  const entries = firings.map((firing) => entryFor(firing, made));
+  const { recorded = [], others = [] } = Object.groupBy(entries, (entry) =>
+    isOfNewRow(entry) ? 'recorded' : 'others',
+  );
+  return { deliveries, recorded, entries: others };
+}
+
+async function planAll(firings: readonly Candidate[]): Promise<{ now: ActionToPerform[]; later: ActionToSchedule[] }> {
   const now: ActionToPerform[] = [];
   const later: ActionToSchedule[] = [];
   for (const firing of firings) {
@@ -33,26 +51,11 @@ export async function carryOut(tx: Tx, firings: readonly Candidate[]): Promise<C
     } else {
       const { delay, sourceConfig } = plan;
       const keys = { dedupKey: dedupKey(firing), openKey: null };
-      later.push({
-        ...base,
-        ...keys,
-        delay,
-        sourceConfig,
-        isBulk: firing.event.bulk,
-        ruleVersion: firing.rule.version,
-      });
+      const { bulk: isBulk } = firing.event;
+      later.push({ ...base, ...keys, delay, sourceConfig, isBulk, ruleVersion: firing.rule.version });
     }
   }
-
-  const results = await scheduleAll(tx, later, recordScheduled(first.event.topic));
-  const scheduled = new Map(later.map((action, n) => [action.dedupKey, results[n]]));
-  const deliveries = await performActions(tx, now);
-  const deliveryIds = new Map(deliveries.map((delivery) => [delivery.logicalId, delivery.id]));
-  const entries = firings.map((firing) => entryFor(firing, { scheduled, deliveryIds }));
-  const { recorded = [], others = [] } = Object.groupBy(entries, (entry) =>
-    isOfNewRow(entry) ? 'recorded' : 'others',
-  );
-  return { deliveries, recorded, entries: others };
+  return { now, later };
 }
 
 /** Most actions of one call that meets the facts which are older than their rows. */
@@ -72,11 +75,19 @@ function baseOf({ event, rule }: Candidate) {
   return { organizationId, lineOaId, userId, eventId, rootId, triggerRuleId: rule.id };
 }
 
-function entryFor(
-  firing: Candidate,
-  made: { scheduled: ReadonlyMap<string, Scheduled | undefined>; deliveryIds: ReadonlyMap<string, string> },
-): LogEntry {
+/** What became of the firings, by what they stand for. */
+interface Made {
+  readonly scheduled: ReadonlyMap<string, Scheduled | undefined>;
+  readonly deliveryIds: ReadonlyMap<string, string>;
+  readonly doneHere: ReadonlySet<string>;
+  /** Whose audience is gone. */
+  readonly lacking: ReadonlySet<string>;
+}
+
+function entryFor(firing: Candidate, made: Made): LogEntry {
   const base = { ...entryOf(firing.event), ...ruleFields(firing.rule) };
+  if (made.doneHere.has(logicalId(firing))) return { ...base, decision: 'fired', reasonCode: 'matched' };
+  if (made.lacking.has(logicalId(firing))) return { ...base, decision: 'failed', reasonCode: 'audience_deleted' };
   const deliveryId = made.deliveryIds.get(logicalId(firing));
   if (deliveryId !== undefined) return { ...base, decision: 'fired', reasonCode: 'matched', deliveryId };
   const scheduled = made.scheduled.get(dedupKey(firing));

@@ -2,6 +2,10 @@ import type { RuleAction } from '@dueline/contracts';
 import type { EventOf, OutboxEvent } from '@dueline/db/changes';
 import type { LineUser } from '@dueline/recipients';
 import { type LogEntry, matchAttributeChange, type ReadRule, type TriggerRule } from '@dueline/trigger-rules';
+import { isPerformedHere } from './perform.ts';
+
+/** How many changes that actions made may lead to each other; a rule that such a chain would set off once more is stopped. */
+export const MAX_DEPTH = 10;
 
 /** A rule that an event set off, before frequency and cooldown have their say. */
 export interface Candidate {
@@ -32,7 +36,7 @@ export function evaluateEvent(
     const { rule } = read;
     const change = event.changed.get(rule.sourceConfig.attribute);
     if (change === undefined) continue;
-    const rejection = rejectionOf(rule, change, user);
+    const rejection = rejectionOf(rule, change, user) ?? loopOf(event);
     if (rejection === undefined) candidates.push({ event, rule, userId: event.userId });
     else rejected.push({ ...entryOf(event), ...ruleFields(rule), ...rejection });
   }
@@ -55,8 +59,13 @@ function rejectionOf(
       detail: 'leaves' in match ? { leaves: match.leaves } : undefined,
     };
   }
-  return user.isFollowing ? undefined : { decision: 'suppressed', reasonCode: 'user_not_following' };
+  return user.isFollowing || isPerformedHere(rule)
+    ? undefined
+    : { decision: 'suppressed', reasonCode: 'user_not_following' };
 }
+
+const loopOf = ({ depth, causeId }: OutboxEvent): Rejection | undefined =>
+  depth < MAX_DEPTH ? undefined : { decision: 'suppressed', reasonCode: 'rule_loops', detail: { depth, causeId } };
 
 /** The fields of a history row that come from the event. */
 export function entryOf(event: OutboxEvent) {

@@ -120,7 +120,7 @@ async function decideTaken(
   const unrecorded: LogEntry[] = [...met, ...rejected, ...limited, ...carried.entries];
   await recordDecisions(tx, unrecorded);
   const entries = [...unrecorded, ...carried.recorded];
-  await openAttention(tx, entries.flatMap(failedItem));
+  await openAttention(tx, [...entries.flatMap(failedItem), ...rejected.flatMap(loopItem)]);
   deps.reach?.('decide_event.deciding');
   return { taken: events.length, entries, deliveries: carried.deliveries, setAside: [] };
 }
@@ -130,6 +130,12 @@ function failedItem({ decision, scheduledActionId, ...entry }: LogEntry): Attent
   if (decision !== 'failed' || typeof scheduledActionId !== 'string') return [];
   const { organizationId, lineOaId, userId, reasonCode } = entry;
   return [{ organizationId, lineOaId, kind: 'action_failed', refId: scheduledActionId, userId, reasonCode }];
+}
+
+/** A rule that feeds itself: one open item, however often it would. */
+function loopItem({ reasonCode, triggerRuleId, organizationId, lineOaId, userId }: LogEntry): AttentionToOpen[] {
+  if (reasonCode !== 'rule_loops' || triggerRuleId === null) return [];
+  return [{ organizationId, lineOaId, kind: 'rule_loops', refId: triggerRuleId, userId, reasonCode }];
 }
 
 async function giveUp(tx: Tx, event: HeldEvent): Promise<DecidedEvents> {

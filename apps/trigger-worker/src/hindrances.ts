@@ -1,5 +1,7 @@
+import type { ActionRequest } from '@dueline/contracts';
 import { type HeldAction, MAX_RESCUES } from '@dueline/scheduled-actions';
 import type { RuleState } from '@dueline/trigger-rules';
+import { lacksAudience } from './perform.ts';
 import type { Verdict } from './settle-actions.ts';
 
 type Hindrance = Omit<Verdict, 'action'>;
@@ -30,11 +32,17 @@ const expired = ({ id, fence }: HeldAction): Hindrance => ({
   reasonCode: 'expired',
 });
 
-/** What keeps an action that is to run from running now: it is too late for it, or its account has quiet hours. Pure. */
-export function hinderedAtLast(action: HeldAction): Hindrance | undefined {
+/** What keeps an action that is to run from running now: it is too late, its audience is gone, or its account has quiet hours. Pure. */
+export function hinderedAtLast(
+  action: HeldAction,
+  { request, audiences }: { request: ActionRequest; audiences: ReadonlySet<string> },
+): Hindrance | undefined {
   const { id, fence } = action;
   if (action.overdue) return expired(action);
-  if (action.quietUntil === null || action.request.actionType !== 'send_message') return undefined;
+  if (lacksAudience(request, audiences)) {
+    return { outcome: { id, fence, to: 'failed', error: 'its audience is deleted' }, reasonCode: 'audience_deleted' };
+  }
+  if (action.quietUntil === null || request.actionType !== 'send_message') return undefined;
   switch (action.quietPolicy) {
     case 'ignore':
       return undefined;

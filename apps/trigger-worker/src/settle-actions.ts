@@ -28,7 +28,7 @@ import {
 import { reasonOfBranch } from './branch.ts';
 import { givenUp, hinderedAtFirst, hinderedAtLast } from './hindrances.ts';
 import type { Take } from './in-hand.ts';
-import { performActions } from './perform.ts';
+import { audiencesOf, isPerformedHere, performActions } from './perform.ts';
 import { traceDecision } from './trace.ts';
 
 export interface Settled {
@@ -149,10 +149,18 @@ async function decideAll(tx: Tx, held: readonly HeldAction[], meet: Settling['me
   );
   for (const { userId } of hopeful) meet?.(userId);
   const branched = await decideBranches(tx, hopeful);
-  return [...hopeless, ...branched.map((action) => decide(action, users.get(lineUserKey(action)), rules))];
+  const requested = branched.map((action) => ({ ...action, request: requestOnBranch(action) }));
+  const found = { rules, audiences: await audiencesOf(tx, requested) };
+  return [...hopeless, ...branched.map((action) => decide(action, users.get(lineUserKey(action)), found))];
 }
 
-function decide(action: BranchedAction, user: LineUser | undefined, rules: ReadonlyMap<string, RuleState>): Verdict {
+/** What decisions look at besides the row and its person. */
+interface Found {
+  readonly rules: ReadonlyMap<string, RuleState>;
+  readonly audiences: ReadonlySet<string>;
+}
+
+function decide(action: BranchedAction, user: LineUser | undefined, { rules, audiences }: Found): Verdict {
   const { id, fence, branch } = action;
   const rule = action.triggerRuleId === null ? 'none' : (rules.get(action.triggerRuleId) ?? 'deleted');
   const atFirst = hinderedAtFirst(action, rule);
@@ -164,7 +172,7 @@ function decide(action: BranchedAction, user: LineUser | undefined, rules: Reado
       : conditionsStillHold(action.sourceConfig, user.attributes);
   const reason = cancelReason({
     rule: rule === 'held' ? 'disabled' : rule,
-    isFollowing: user?.isFollowing,
+    isFollowing: user && (user.isFollowing || isPerformedHere(request ?? action.request)),
     branchRuns: request !== undefined,
     conditionsHold: again?.holds ?? true,
   });
@@ -172,7 +180,7 @@ function decide(action: BranchedAction, user: LineUser | undefined, rules: Reado
     const detail = reason === 'conditions_no_longer_hold' ? { branch, leaves: again?.leaves } : { branch };
     return { action, request, outcome: { id, fence, branch, to: 'cancelled', reason }, reasonCode: reason, detail };
   }
-  const atLast = hinderedAtLast(action);
+  const atLast = hinderedAtLast(action, { request: request ?? action.request, audiences });
   if (atLast !== undefined) return { action, request, ...atLast };
   const reasonCode = reasonOfBranch(action);
   return { action, request, outcome: { id, fence, branch, to: 'done' }, reasonCode, detail: { branch } };

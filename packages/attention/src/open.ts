@@ -1,8 +1,8 @@
 import type { Tenant } from '@dueline/contracts';
 import { column, sql, type Tx } from '@dueline/db';
 
-/** What ended otherwise than it should, by the table that `refId` is a row of: scheduled_action, event_outbox, delivery. */
-export type AttentionKind = 'action_failed' | 'event_dead' | 'delivery_unknown';
+/** What ended otherwise than it should, by the table that `refId` is a row of: scheduled_action, event_outbox, delivery, trigger_rule. */
+export type AttentionKind = 'action_failed' | 'event_dead' | 'delivery_unknown' | 'rule_loops';
 
 /** Work that needs a person. */
 export interface AttentionToOpen extends Tenant {

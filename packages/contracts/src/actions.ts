@@ -23,6 +23,16 @@ export type ActionConfig<Type extends ActionType = ActionType> = z.infer<(typeof
 
 export const ACTION_TYPES = Object.keys(ACTION_CONFIGS) as [ActionType, ...ActionType[]];
 
+/** Who performs an action: LINE, which a delivery asks, or our own database, in the transaction that decides. */
+export const PERFORMED_BY = {
+  send_message: 'line',
+  switch_rich_menu: 'line',
+  unlink_rich_menu: 'line',
+  add_to_audience: 'database',
+  remove_from_audience: 'database',
+  set_attribute: 'database',
+} as const satisfies Record<ActionType, 'line' | 'database'>;
+
 /** An action to perform, whoever decided it: a rule that fires at once or a row of scheduled_action that came due. */
 export type ActionRequest<Type extends ActionType = ActionType> = {
   [T in Type]: { readonly actionType: T; readonly actionConfig: ActionConfig<T> };

@@ -4,6 +4,7 @@ export {
   type ActionConfig,
   type ActionRequest,
   type ActionType,
+  PERFORMED_BY,
   RULE_ACTION_CONFIGS,
   type RuleAction,
   type RuleActionDraft,

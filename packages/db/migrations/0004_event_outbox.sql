@@ -90,15 +90,38 @@ create function writer_traceparent() returns text language sql stable as $$
   select substring(current_setting('app.traceparent', true) from '^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$')
 $$;
 
+-- What our own writers say of the causes of their changes, for their transaction: {"<line_oa_id>:<user_id>": {"cause", "root", "depth"}}.
+-- What does not look like that is no cause.
+create function writer_causes() returns jsonb language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+declare
+  told text := current_setting('app.causes', true);
+begin
+  if coalesce(told, '') = '' then
+    return null;
+  end if;
+  begin
+    return told::jsonb;
+  exception when others then
+    return null;
+  end;
+end $$;
+
+create function uuid_or_null(value text) returns uuid language sql immutable parallel safe as $$
+  select case when value ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then value::uuid end
+$$;
+
 -- One event per user and statement. Total: nothing in it can fail for a value that the table accepts, because a failure here
 -- would abort somebody else's write. SECURITY DEFINER, so that writers need no right on the outbox; pg_temp comes last, so that
 -- a writer's temporary table of the same name diverts nothing.
 create function record_updated_attributes() returns trigger language plpgsql security definer set search_path = pg_catalog, public, pg_temp as $$
+declare
+  causes jsonb := writer_causes();
 begin
   with changed as materialized (
     select gen_random_uuid() as event_id, after.organization_id, after.line_oa_id, after.user_id,
            attribute_diff(before.attributes, after.attributes) as diff,
-           count(*) over () > 1000 as bulk
+           count(*) over () > 1000 as bulk,
+           causes -> (after.line_oa_id || ':' || after.user_id) as cause
       from before_rows as before
       join after_rows as after using (line_oa_id, user_id)
      where before.attributes is distinct from after.attributes
@@ -106,9 +129,10 @@ begin
     insert into attribute_change (event_id, organization_id, line_oa_id, user_id, changed, occurred_at)
     select event_id, organization_id, line_oa_id, user_id, diff, app_now() from changed
   )
-  insert into event_outbox (event_id, topic, organization_id, line_oa_id, user_id, payload, bulk, root_id, traceparent)
-  select event_id, 'attribute_changed', organization_id, line_oa_id, user_id, jsonb_build_object('changed', diff), bulk, event_id,
-         writer_traceparent()
+  insert into event_outbox (event_id, topic, organization_id, line_oa_id, user_id, payload, bulk, cause_id, root_id, depth, traceparent)
+  select event_id, 'attribute_changed', organization_id, line_oa_id, user_id, jsonb_build_object('changed', diff), bulk,
+         uuid_or_null(cause ->> 'cause'), coalesce(uuid_or_null(cause ->> 'root'), event_id),
+         case when cause ->> 'depth' ~ '^[0-9]{1,4}$' then (cause ->> 'depth')::smallint else 0 end, writer_traceparent()
     from changed
    order by line_oa_id, user_id;
   if found then

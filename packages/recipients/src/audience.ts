@@ -1,5 +1,5 @@
 import { isStorable, type Tenant } from '@dueline/contracts';
-import { column, type Db, errorCode, inTenant, sql } from '@dueline/db';
+import { column, type Db, errorCode, inTenant, sql, type Tx } from '@dueline/db';
 import { PermanentError } from '@dueline/kernel';
 
 const MAX_NAME_LENGTH = 200;
@@ -42,3 +42,61 @@ export async function addAudienceMembers(
     throw error;
   }
 }
+
+/** One audience of one account. */
+export interface AudienceKey extends Tenant {
+  readonly audienceId: string;
+}
+
+/** Which of these audiences exist and are not deleted, by id; none is deleted before the transaction ends. */
+export async function holdAudiences(tx: Tx, keys: readonly AudienceKey[]): Promise<ReadonlySet<string>> {
+  const col = (read: (key: AudienceKey) => string) => column(keys.map(read), 'bigint');
+  const { rows } = await tx.execute<{ id: string }>(sql`
+    select id from audience
+     where deleted_date is null
+       and (organization_id, line_oa_id, id) in (
+             select * from unnest(${col((key) => key.organizationId)}, ${col((key) => key.lineOaId)}, ${col((key) => key.audienceId)}))
+     order by id
+       for share`);
+  return new Set(rows.map(({ id }) => id));
+}
+
+/** That one person shall be in an audience, or not. */
+export interface MembershipChange extends AudienceKey {
+  readonly userId: string;
+  readonly member: boolean;
+}
+
+/**
+ * Adds people to audiences and removes them, in the caller's transaction, which holds the audiences ({@link holdAudiences}). Of several
+ * changes of one person and audience the last counts; what is so already stays.
+ */
+export async function changeMembership(tx: Tx, changes: readonly MembershipChange[]): Promise<void> {
+  const last = new Map(changes.map((change) => [`${change.audienceId}:${change.userId}`, change]));
+  const [added, removed] = [true, false].map((member) => [...last.values()].filter((one) => one.member === member));
+  if (added !== undefined && added.length > 0) await addMembers(tx, added);
+  if (removed !== undefined && removed.length > 0) await removeMembers(tx, removed);
+}
+
+const memberRows = (changes: readonly MembershipChange[]) => {
+  const col = (read: (change: MembershipChange) => string, type: 'bigint' | 'text') => column(changes.map(read), type);
+  return sql`unnest(${col((one) => one.audienceId, 'bigint')}, ${col((one) => one.organizationId, 'bigint')},
+    ${col((one) => one.lineOaId, 'bigint')}, ${col((one) => one.userId, 'text')}) as wanted (audience_id, organization_id, line_oa_id, user_id)`;
+};
+
+const addMembers = (tx: Tx, changes: readonly MembershipChange[]) =>
+  tx.execute(sql`
+    insert into audience_member (audience_id, organization_id, line_oa_id, user_id)
+    select * from ${memberRows(changes)}
+     order by audience_id, user_id collate "C"
+        on conflict do nothing`);
+
+const removeMembers = (tx: Tx, changes: readonly MembershipChange[]) =>
+  tx.execute(sql`
+    with held as materialized (
+      select member.audience_id, member.user_id
+        from audience_member as member join ${memberRows(changes)} using (audience_id, organization_id, line_oa_id, user_id)
+       order by member.audience_id, member.user_id
+         for update of member)
+    delete from audience_member using held
+     where audience_member.audience_id = held.audience_id and audience_member.user_id = held.user_id`);

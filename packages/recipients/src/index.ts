@@ -1,4 +1,12 @@
-export { addAudienceMembers, createAudience } from './audience.ts';
+export { type AttributeToSet, type Cause, setAttributes } from './attributes.ts';
+export {
+  type AudienceKey,
+  addAudienceMembers,
+  changeMembership,
+  createAudience,
+  holdAudiences,
+  type MembershipChange,
+} from './audience.ts';
 export { type BookingReport, cancelBooking, createBooking, moveBooking } from './booking.ts';
 export { createForm, type FormSubmission, submitForm } from './form.ts';
 export { type FriendEvent, recordFriendEvent, updateFollowing } from './friend.ts';

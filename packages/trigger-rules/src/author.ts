@@ -6,11 +6,12 @@ import {
   isStorable,
   NOT_STORABLE,
   RULE_ACTION_CONFIGS,
+  type RuleAction,
   type RuleActionDraft,
   SOURCE_TYPES,
   type Tenant,
 } from '@dueline/contracts';
-import { type Db, inTenant, sql } from '@dueline/db';
+import { type Db, inTenant, sql, type Tx } from '@dueline/db';
 import { PermanentError } from '@dueline/kernel';
 import { z } from 'zod';
 import { describeIssue } from './rule.ts';
@@ -44,6 +45,7 @@ export async function createRule(db: Db, tenant: Tenant, draft: RuleDraft): Prom
     throw new PermanentError(`rule is invalid at ${describeIssue('rule/actionConfig', action.error)}`);
   const rule = { ...parsed.data, actionConfig: action.data };
   return inTenant(db, tenant, async (tx) => {
+    await checkReferences(tx, rule);
     const { rows } = await tx.execute<{ id: string }>(sql`
       insert into trigger_rule (organization_id, line_oa_id, name, source_type, source_config, action_type, action_config, enabled,
                                 when_disabled, frequency, cooldown_seconds)
@@ -53,6 +55,18 @@ export async function createRule(db: Db, tenant: Tenant, draft: RuleDraft): Prom
     if (rows[0] === undefined) throw new Error('insert returned no row');
     return rows[0].id;
   });
+}
+
+/** What an action names must be there, in this account. */
+async function checkReferences(tx: Tx, { actionConfig }: { actionConfig: RuleAction['actionConfig'] }): Promise<void> {
+  if (!('audienceId' in actionConfig)) return;
+  const { rowCount } = await tx.execute(sql`
+    select from audience where id = ${actionConfig.audienceId} and deleted_date is null`);
+  if (rowCount === 0) {
+    throw new PermanentError(
+      'rule is invalid at /rule/actionConfig/audienceId: there is no such audience in this account',
+    );
+  }
 }
 
 /** Deletes a rule softly: it fires no more, and its waiting actions are cancelled, by the sweep or when they come due. False: no such live rule. */

@@ -47,6 +47,8 @@ export const REASON_CODES = [
   'quiet_hours',
   'account_stopped',
   'kills_its_process',
+  'audience_deleted',
+  'rule_loops',
 ] as const;
 export type ReasonCode = (typeof REASON_CODES)[number];
 

@@ -5,6 +5,7 @@ export {
   outboxLag,
   releaseEvents,
 } from './announce.ts';
+export { depthsOf } from './depth.ts';
 export type { EventOf, OutboxEvent } from './event.ts';
 export {
   failEvent,

@@ -11,7 +11,7 @@ export const attentionItem = pgTable(
   {
     id: id('id').primaryKey().generatedAlwaysAsIdentity(),
     ...tenantColumns,
-    kind: text('kind', { enum: ['action_failed', 'event_dead', 'delivery_unknown'] }).notNull(),
+    kind: text('kind', { enum: ['action_failed', 'event_dead', 'delivery_unknown', 'rule_loops'] }).notNull(),
     refId: text('ref_id').notNull(),
     userId: text('user_id'),
     reasonCode: text('reason_code').notNull(),
