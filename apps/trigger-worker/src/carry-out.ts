@@ -1,7 +1,7 @@
-import { lockUsers, type Tx } from '@dueline/db';
+import { type Alongside, lockUsers, type Tx } from '@dueline/db';
 import type { CreatedDelivery } from '@dueline/deliveries';
 import { type ActionToSchedule, type Scheduled, scheduleMany } from '@dueline/scheduled-actions';
-import { type LogEntry, planAction } from '@dueline/trigger-rules';
+import { type LogEntry, planAction, recordScheduled } from '@dueline/trigger-rules';
 import { type Candidate, entryOf, ruleFields } from './evaluate-event.ts';
 import { type ActionToPerform, isPerformedHere, performActions } from './perform.ts';
 import { missingTarget, targetsOf } from './targets.ts';
@@ -10,6 +10,9 @@ import { wordingFor } from './wording.ts';
 
 export interface CarriedOut {
   readonly deliveries: readonly CreatedDelivery[];
+  /** History that was written with the rows that wait. */
+  readonly recorded: readonly LogEntry[];
+  /** History that is still to be written. */
   readonly entries: readonly LogEntry[];
 }
 
@@ -17,11 +20,12 @@ export interface CarriedOut {
 const logicalId = ({ event, rule }: Candidate): string => `${event.eventId}:${rule.id}`;
 const dedupKey = (candidate: Candidate): string => `ev:${logicalId(candidate)}`;
 
-/** Makes of each firing a delivery that is due now, a change of ours that is done now, or a row that waits; and its history. */
+/** Makes of each firing, all of one topic, a delivery that is due now, a change of ours that is done now, or a row that waits; and its history. */
 export async function carryOut(tx: Tx, firings: readonly Candidate[]): Promise<CarriedOut> {
-  if (firings.length === 0) return { deliveries: [], entries: [] };
+  const [first] = firings;
+  if (first === undefined) return { deliveries: [], recorded: [], entries: [] };
   const { now, later, problems } = await planAll(firings);
-  const results = await scheduleAll(tx, later);
+  const results = await scheduleAll(tx, later, recordScheduled(first.event.topic));
   const scheduled = new Map(later.map((action, n) => [action.dedupKey, results[n]]));
   const targets = await targetsOf(tx, now);
   const missing = new Map(now.map(({ logicalId, request }) => [logicalId, missingTarget(request, targets)]));
@@ -30,7 +34,11 @@ export async function carryOut(tx: Tx, firings: readonly Candidate[]): Promise<C
   const deliveryIds = new Map(deliveries.map((delivery) => [delivery.logicalId, delivery.id]));
   const doneHere = new Set(possible.flatMap(({ request, logicalId }) => (isPerformedHere(request) ? [logicalId] : [])));
   const made = { scheduled, deliveryIds, doneHere, problems, missing };
-  return { deliveries, entries: firings.map((firing) => entryFor(firing, made)) };
+  const entries = firings.map((firing) => entryFor(firing, made));
+  const { recorded = [], others = [] } = Object.groupBy(entries, (entry) =>
+    isOfNewRow(entry) ? 'recorded' : 'others',
+  );
+  return { deliveries, recorded, entries: others };
 }
 
 async function planAll(firings: readonly Candidate[]) {
@@ -60,11 +68,11 @@ async function planAll(firings: readonly Candidate[]) {
 const MOST_AT_ONCE = 500;
 
 /** However many there are: all locks first, then the rows. */
-async function scheduleAll(tx: Tx, actions: readonly ActionToSchedule[]): Promise<Scheduled[]> {
+async function scheduleAll(tx: Tx, actions: readonly ActionToSchedule[], alongside: Alongside): Promise<Scheduled[]> {
   if (actions.length > MOST_AT_ONCE) await lockUsers(tx, actions);
   const results: Scheduled[] = [];
   for (let at = 0; at < actions.length; at += MOST_AT_ONCE)
-    results.push(...(await scheduleMany(tx, actions.slice(at, at + MOST_AT_ONCE))));
+    results.push(...(await scheduleMany(tx, actions.slice(at, at + MOST_AT_ONCE), alongside)));
   return results;
 }
 
@@ -97,6 +105,9 @@ function entryFor(firing: Candidate, made: Made): LogEntry {
   if (scheduled === undefined) return { ...base, decision: 'suppressed', reasonCode: 'already_done' };
   return { ...base, ...historyOf(scheduled) };
 }
+
+const isOfNewRow = ({ decision, scheduledActionId }: LogEntry): boolean =>
+  scheduledActionId !== undefined && decision !== 'suppressed';
 
 const HISTORY_OF = {
   skipped: { decision: 'cancelled', reasonCode: 'date_past' },

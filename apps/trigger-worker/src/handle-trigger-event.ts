@@ -117,8 +117,9 @@ async function decideTaken(
   const { candidates, rejected } = await evaluateEvents(tx, message.tenant, events);
   const { firings, limited } = await applyLimits(tx, candidates);
   const carried = await carryOut(tx, firings);
-  const entries: LogEntry[] = [...met, ...rejected, ...limited, ...carried.entries];
-  await recordDecisions(tx, entries);
+  const unrecorded: LogEntry[] = [...met, ...rejected, ...limited, ...carried.entries];
+  await recordDecisions(tx, unrecorded);
+  const entries = [...unrecorded, ...carried.recorded];
   await openAttention(tx, [...entries.flatMap(failedItem), ...rejected.flatMap(loopItem)]);
   deps.reach?.('decide_event.deciding');
   return { taken: events.length, entries, deliveries: carried.deliveries, setAside: [] };

@@ -133,6 +133,12 @@ test.for(DATES)('[T1] %s is in the history', async ([, attributes, whenPast, his
   expect(await decisions(db)).toEqual({ [history]: 2 });
   expect(await columnOf(db, 'select status from scheduled_action')).toEqual(status);
   expect(await count(db, 'trigger_log', 'scheduled_action_id is not null')).toBe(status.length);
+  const asTheRuleSays = `trigger_on = 'attribute_changed' and (event_id, action_type, action_config) = (
+    select trigger_log.event_id, action_type, action_config from trigger_rule where id = trigger_rule_id and version = rule_version)`;
+  expect(await count(db, 'trigger_log', asTheRuleSays)).toBe(2);
+  const statuses = { pending: 'success', cancelled: 'cancelled', failed: 'failed' };
+  const told = status.map((word) => statuses[word as keyof typeof statuses]);
+  expect(await columnOf(db, 'select status from trigger_log where scheduled_action_id is not null')).toEqual(told);
   const failed = `select concat_ws(' ', kind, reason_code, status) from attention_item where exists (
     select from scheduled_action as action where action.id::text = ref_id and action.user_id = attention_item.user_id)`;
   expect(await columnOf(db, failed)).toEqual(

@@ -1,6 +1,6 @@
-import { inTransaction, type Tx } from '@dueline/db';
-import { type ActionToSchedule, scheduleMany } from '@dueline/scheduled-actions';
-import { recordDecisions } from '@dueline/trigger-rules';
+import { inTransaction } from '@dueline/db';
+import { type Scheduled, scheduleAction, scheduleMany } from '@dueline/scheduled-actions';
+import { recordScheduled } from '@dueline/trigger-rules';
 import { meterProcessors } from '../measure/processor.ts';
 import type { Contestant, Sample } from '../measure/rounds.ts';
 import { inLanes } from '../peers/calls.ts';
@@ -66,20 +66,20 @@ function ours(stage: Stage, product: Product, { single, bulk }: Counts): Contest
     );
     return rows[0]?.rows ?? 0;
   };
-  const write = (from: number, to: number) =>
-    inTransaction(db, (tx) =>
-      scheduleAndRecord(
-        tx,
-        Array.from({ length: to - from }, (_, at) => actionOf(product, from + at, DAY_MS / 1_000)),
-      ),
-    );
+  const actionAt = (n: number) => actionOf(product, n, DAY_MS / 1_000);
+  const history = recordScheduled('attribute_changed'); // as a rule that fires writes it
+  const writeMany = async (from: number, to: number) => {
+    const actions = Array.from({ length: to - from }, (_, at) => actionAt(from + at));
+    for (const made of await inTransaction(db, (tx) => scheduleMany(tx, actions, history))) mustBeMade(made);
+  };
   return [
     {
       name: singly(OURS),
-      settings: `scheduleMany of one and its line of history in a transaction, ${CONCURRENCY} in flight`,
+      settings: `scheduleAction, the row and its line of history in a statement and a transaction, ${CONCURRENCY} in flight`,
       run: () => {
         const numbers = Array.from({ length: single }, (_, n) => n);
-        const work = () => inLanes(numbers, CONCURRENCY, (n) => write(n, n + 1));
+        const work = () =>
+          inLanes(numbers, CONCURRENCY, async (n) => mustBeMade(await scheduleAction(db, actionAt(n), history)));
         return timed(stage, { count: single, prepare, work, written });
       },
     },
@@ -88,7 +88,7 @@ function ours(stage: Stage, product: Product, { single, bulk }: Counts): Contest
       settings: `scheduleMany of ${BATCH} and their history in a transaction, one after the other`,
       run: () => {
         const work = async () => {
-          for (let first = 0; first < bulk; first += BATCH) await write(first, Math.min(bulk, first + BATCH));
+          for (let first = 0; first < bulk; first += BATCH) await writeMany(first, Math.min(bulk, first + BATCH));
         };
         return timed(stage, { count: bulk, prepare, work, written });
       },
@@ -96,21 +96,8 @@ function ours(stage: Stage, product: Product, { single, bulk }: Counts): Contest
   ];
 }
 
-/** As a rule that fires does it: the row, and the line that says so. */
-async function scheduleAndRecord(tx: Tx, actions: readonly ActionToSchedule[]): Promise<void> {
-  const results = await scheduleMany(tx, actions);
-  await recordDecisions(
-    tx,
-    actions.map(({ request, ...action }, at) => {
-      const result = results[at];
-      if (result?.result !== 'made') throw new Error(`an action was not made: ${result?.result}`);
-      return {
-        ...action,
-        ...{ triggerOn: 'attribute_changed', action: request, decision: 'scheduled', reasonCode: 'matched' },
-        scheduledActionId: result.id,
-      };
-    }),
-  );
+function mustBeMade({ result }: Scheduled): void {
+  if (result !== 'made') throw new Error(`an action was not made: ${result}`);
 }
 
 function others(stage: Stage, peers: Peers, { single, bulk }: Counts): Contestant[] {

@@ -42,6 +42,7 @@ declare
   lower_bound timestamptz;
   upper_bound timestamptz;
   child text;
+  unread name;
   made int := 0;
 begin
   perform pg_advisory_xact_lock(hashtextextended('make_partitions:' || parent::text, 0));
@@ -54,6 +55,9 @@ begin
     child := parent::text || to_char(lower_bound at time zone 'UTC', '_YYYY_MM');
     if to_regclass(child) is null then
       execute format('create table %I (like %s including defaults including constraints)', child, parent);
+      for unread in select attname from pg_attribute where attrelid = parent and attnum > 0 and attstattarget = 0 loop
+        execute format('alter table %I alter column %I set statistics 0', child, unread); -- LIKE does not copy it
+      end loop;
       execute format('lock table %I in access exclusive mode', catch_all); -- nothing may land there between move and attach
       execute format('with late as (delete from %I where %I >= %L and %I < %L returning *) insert into %I select * from late',
                      catch_all, partition_key, lower_bound, partition_key, upper_bound, child);

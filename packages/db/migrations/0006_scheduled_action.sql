@@ -39,6 +39,8 @@ create table scheduled_action (
   -- what the row stands for, for ever: the same event and rule never schedule twice
   constraint scheduled_action_dedup_key unique (line_oa_id, dedup_key)
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
+-- nobody searches by these: ANALYZE need not read them
+alter table scheduled_action alter action_config set statistics 0, alter source_config set statistics 0, alter last_error set statistics 0;
 -- readers: the claim and the look-ahead, oldest due first
 create index idx_scheduled_action_pending on scheduled_action (execute_at, id) where status = 'pending';
 -- reader: recoverStaleProcessing; not on lease_until, so that writing a lease stays a HOT update

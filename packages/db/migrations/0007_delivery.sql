@@ -48,6 +48,8 @@ create table delivery (
   -- one logical send is one row, and so one retry key; what tells rows apart comes first
   constraint delivery_logical_key unique (logical_id, kind, epoch, ordinal, endpoint, split_path)
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
+-- nobody searches by these: ANALYZE need not read them
+alter table delivery alter body set statistics 0, alter body_sha256 set statistics 0;
 -- reader: the announcing sweep, of what has no ticket: oldest due first
 create index idx_delivery_unannounced on delivery (next_attempt_at, id) where status = 'planned' and published_at is null;
 -- reader: the announcing sweep, of what nobody took: how long that takes hangs on how often it was announced

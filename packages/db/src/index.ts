@@ -25,7 +25,7 @@ export { type Database, type Db, inTransaction, openDatabase, STATEMENT_TIMEOUT_
 export { makePartitions } from './partitions.ts';
 export { refuseIf } from './refusal.ts';
 export { rowsGiven, rowsOf, sharedGiven } from './rows.ts';
-export { given, type Statement, statement } from './statement.ts';
+export { type Alongside, given, type Rows, type Statement, statement } from './statement.ts';
 export { inTenant } from './tenant.ts';
 export {
   hasTimeMachine,

@@ -4,7 +4,13 @@ import { translateError } from './errors.ts';
 import type { Db, Tx } from './open.ts';
 import { nameOf } from './prepare.ts';
 
-type Value = string | number | boolean | null | readonly (string | number | null)[];
+/** Many rows and what they share, each as JSON text: made by `rowsOf`, read by `rowsGiven` and `sharedGiven`. */
+export interface Rows {
+  readonly rows: string;
+  readonly shared: string;
+}
+
+type Value = string | number | boolean | null | readonly (string | number | null)[] | Rows;
 
 /** Runs a statement and gives its rows; throws what `execute` on the same pool or transaction throws. */
 export type Statement<Row extends object, Values extends Readonly<Record<string, Value>>> = (
@@ -41,6 +47,15 @@ export function statement<Row extends object, Values extends Readonly<Record<str
   };
 }
 
+/**
+ * A statement that writes and goes along with another one, as a CTE, reading from `made` the rows that this one made: what belongs to each
+ * row is written with it, in one round trip. Its template is a constant, and names its values.
+ */
+export interface Alongside {
+  readonly template: SQL;
+  readonly values: Readonly<Record<string, string>>;
+}
+
 /** The place of a value in the template of a {@link statement}. */
 export const given = (name: string): SQL => sql`${sql.placeholder(name)}`;
 
@@ -61,8 +76,13 @@ function build(template: SQL): Built {
   return { text, names: distinct, name: nameOf(text) };
 }
 
+/** Of rows, `<name>.rows` and `<name>.shared` are values of their own. */
 function readValue(values: Readonly<Record<string, Value>>, name: string): Value {
-  const value = values[name];
+  const [whole = '', part] = name.split('.');
+  const value = values[whole];
   if (value === undefined) throw new Error(`a prepared statement was run without its value "${name}"`);
-  return value;
+  if (part === undefined || !isRows(value)) return value;
+  return part === 'rows' ? value.rows : value.shared;
 }
+
+const isRows = (value: Value): value is Rows => typeof value === 'object' && value !== null && 'rows' in value;

@@ -81,3 +81,10 @@ test('a writer whose month nobody made does not fail, and its rows move into the
   expect(await columnOf(own.db, 'select count(*) from attribute_change_default')).toEqual(['0']);
   expect(await columnOf(own.db, 'select count(*) from attribute_change')).toEqual(['3']);
 });
+
+test('what ANALYZE leaves out of a table it leaves out of its months', async () => {
+  await makePartitions(own.db, 14);
+  const unread = `select count(*) || ' ' || array_agg(attname order by attname)::text as columns from pg_attribute
+                   where attrelid::regclass::text ~ '^trigger_log_20' and attnum > 0 and attstattarget = 0 group by attrelid`;
+  expect(new Set(await columnOf(own.db, unread))).toEqual(new Set(['3 {action_config,detail,error_message}']));
+});

@@ -1,5 +1,5 @@
 import type { Tenant, TenantTicket } from '@dueline/contracts';
-import { given, rowsGiven, rowsOf, sharedGiven, sql, statement, type Tx } from '@dueline/db';
+import { given, type Rows, rowsGiven, rowsOf, sharedGiven, sql, statement, type Tx } from '@dueline/db';
 import { type LogicalSend, retryKey } from './retry-key.ts';
 
 /** A row of the ledger as its cause makes it. */
@@ -60,7 +60,7 @@ export async function insertDeliveries(tx: Tx, rows: readonly DeliveryRow[]): Pr
 }
 
 /** The database puts the request together and hashes it, so that what many requests have alike travels once. */
-const insertSends = statement<Created, { sends: string; hours: number }>(sql`
+const insertSends = statement<Created, { sends: Rows; hours: number }>(sql`
   insert into delivery (organization_id, line_oa_id, kind, logical_id, epoch, endpoint, ordinal, group_size, user_id, trigger_rule_id,
                         scheduled_action_id, event_id, root_id, campaign_id, chunk_no, retry_key, body, body_sha256, traceparent,
                         published_at, next_attempt_at, deliver_until)

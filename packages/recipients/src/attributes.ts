@@ -1,5 +1,5 @@
 import type { Scalar, Tenant } from '@dueline/contracts';
-import { given, rowsGiven, rowsOf, sql, statement, type Tx } from '@dueline/db';
+import { given, type Rows, rowsGiven, rowsOf, sql, statement, type Tx } from '@dueline/db';
 
 /** What led to a change: the events that it makes stand one deeper below the same root. */
 export interface Cause {
@@ -74,7 +74,7 @@ const toRow = ({ lineOaId, userId, values, removed }: Patch) => ({
 const tellCauses = statement<never, { causes: string }>(sql`select set_config('app.causes', ${given('causes')}, true)`);
 
 /** Removed keys first: a key that was removed and set again has the value it was set to. */
-const applyPatches = statement<never, { patches: string }>(sql`
+const applyPatches = statement<never, { patches: Rows }>(sql`
   with patch as materialized (
     select * from ${rowsGiven('patches')} as patch (line_oa_id bigint, user_id text, assigned jsonb, removed text[])
   ), held as materialized (

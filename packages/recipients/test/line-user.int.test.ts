@@ -16,7 +16,7 @@ test('people of several accounts are told by account and user; repeated keys onc
   await insertUsers(shared.db, one, 2);
   await insertUsers(shared.db, two, 1);
   await shared.db.$client.query(
-    `update line_user set attributes = '{"a": 1}', is_following = false where line_oa_id = $1`,
+    `update line_user set attributes = '{"a": 1}', is_following = false, display_name = 'ปลา 🐟', language = 'th' where line_oa_id = $1`,
     [two.lineOaId],
   );
   const key = ({ lineOaId }: { lineOaId: string }, user: number): LineUserKey => ({
@@ -26,10 +26,12 @@ test('people of several accounts are told by account and user; repeated keys onc
 
   const found = await get([key(one, 1), key(two, 1), key(one, 1), key(two, 2), key({ lineOaId: '999999' }, 1)]);
   expect([...found.keys()].sort()).toEqual([lineUserKey(key(one, 1)), lineUserKey(key(two, 1))].sort());
-  expect(found.get(lineUserKey(key(one, 1)))).toEqual({ ...key(one, 1), isFollowing: true, attributes: new Map() });
+  expect(found.get(lineUserKey(key(one, 1)))).toEqual({
+    ...{ ...key(one, 1), isFollowing: true, displayName: null, language: null },
+    attributes: new Map(),
+  });
   expect(found.get(lineUserKey(key(two, 1)))).toEqual({
-    ...key(two, 1),
-    isFollowing: false,
+    ...{ ...key(two, 1), isFollowing: false, displayName: 'ปลา 🐟', language: 'th' },
     attributes: new Map([['a', 1]]),
   });
   expect(await get([])).toEqual(new Map());

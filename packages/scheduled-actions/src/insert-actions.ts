@@ -1,5 +1,18 @@
 import { DEFAULT_BRANCH, type Delay } from '@dueline/contracts';
-import { column, rowsGiven, rowsOf, type SQL, sharedGiven, sql, statement, type Tx } from '@dueline/db';
+import {
+  type Alongside,
+  column,
+  type Db,
+  type Rows,
+  rowsGiven,
+  rowsOf,
+  type SQL,
+  type Statement,
+  sharedGiven,
+  sql,
+  statement,
+  type Tx,
+} from '@dueline/db';
 import { anchorRefOf } from './anchor.ts';
 import type { ActionToSchedule, Scheduled } from './schedule.ts';
 import { type Dated, datesOf } from './timing.ts';
@@ -9,10 +22,11 @@ import { type Dated, datesOf } from './timing.ts';
  * where a delay goes by a calendar or a date, and one after it where something waits for facts.
  */
 export async function insertActions(
-  tx: Tx,
+  on: Db | Tx,
   actions: readonly ActionToSchedule[],
+  alongside: Alongside | undefined,
 ): Promise<ReadonlyMap<number, Scheduled>> {
-  const dates = await datesOf(tx, actions);
+  const dates = await datesOf(on, actions);
   const scheduled = new Map<number, Scheduled>();
   const planned: Planned[] = [];
   const keys = new Set<string>();
@@ -23,8 +37,8 @@ export async function insertActions(
     else if (!keys.has(key)) planned.push({ n, key, action, dated });
     keys.add(key);
   }
-  const made = await insertPlanned(tx, planned);
-  await insertWaits(tx, made);
+  const made = await insertPlanned(on, planned, alongside);
+  await insertWaits(on, made);
   for (const { n, id, dated } of made) scheduled.set(n, parseMade(id, dated));
   return scheduled;
 }
@@ -41,20 +55,24 @@ type Made = Planned & { readonly id: string };
 const keyOf = (lineOaId: string, dedupKey: string) => `${lineOaId}:${dedupKey}`;
 
 /** In the order of their keys, so that two transactions that insert the same ones wait for each other instead of for ever. */
-async function insertPlanned(tx: Tx, planned: readonly Planned[]): Promise<Made[]> {
+async function insertPlanned(
+  on: Db | Tx,
+  planned: readonly Planned[],
+  alongside: Alongside | undefined,
+): Promise<Made[]> {
   if (planned.length === 0) return [];
   const byKey = new Map(planned.map((plan) => [plan.key, plan]));
   const sorted = planned.length === 1 ? planned : [...planned].sort((left, right) => (left.key < right.key ? -1 : 1));
-  const insert = sorted.some(({ action }) => action.openKey !== null) ? insertUnlessOpen : insertUnlessThere;
-  const rows = await insert(tx, { actions: rowsOf(sorted, toRow) });
+  const { unlessOpen, unlessThere } = insertsWith(alongside?.template);
+  const insert = sorted.some(({ action }) => action.openKey !== null) ? unlessOpen : unlessThere;
+  const rows = await insert(on, { ...alongside?.values, actions: rowsOf(sorted, toRow) });
   return rows.flatMap(({ id, line_oa_id, dedup_key }) => {
     const plan = byKey.get(keyOf(line_oa_id, dedup_key));
     return plan === undefined ? [] : { ...plan, id };
   });
 }
 
-const insertRows = (conflict: SQL) =>
-  statement<{ id: string; line_oa_id: string; dedup_key: string }, { actions: string }>(sql`
+const INSERT = sql`
   insert into scheduled_action (
     organization_id, line_oa_id, trigger_rule_id, rule_version, event_id, root_id, user_id, action_type, action_config, source_config,
     delay_spec, anchor_ref, execute_at, due_at, expires_at, anchor_at, lane, max_lateness_seconds, status, executed_at, cancel_reason,
@@ -70,13 +88,39 @@ const insertRows = (conflict: SQL) =>
            action_type text, action_config integer, source_config integer, delay_spec integer, anchor_ref text, seconds double precision,
            date timestamptz, waits boolean, lane smallint, max_lateness_seconds integer, status text, dedup_key text, open_key text,
            traceparent text)
-   cross join lateral (select coalesce(date, app_now() + make_interval(secs => seconds)) as due) as timing
-      on conflict ${conflict} do nothing
-  returning id, line_oa_id, dedup_key`);
+   cross join lateral (select coalesce(date, app_now() + make_interval(secs => seconds)) as due) as timing`;
 
-/** Where nothing has an open key, other unique keys need no look for each row. */
-const insertUnlessThere = insertRows(sql`(line_oa_id, dedup_key)`);
-const insertUnlessOpen = insertRows(sql``);
+type Insert = Statement<
+  { id: string; line_oa_id: string; dedup_key: string },
+  { readonly actions: Rows; readonly [given: string]: Rows | string }
+>;
+
+/** By what goes along: each is a statement of its own, and there are few. */
+const inserts = new Map<SQL | undefined, Record<'unlessThere' | 'unlessOpen', Insert>>();
+
+function insertsWith(template: SQL | undefined): Record<'unlessThere' | 'unlessOpen', Insert> {
+  const known = inserts.get(template);
+  if (known !== undefined) return known;
+  const built = {
+    // where nothing has an open key, other unique keys need no look for each row
+    unlessThere: buildInsert(sql`(line_oa_id, dedup_key)`, template),
+    unlessOpen: buildInsert(sql``, template),
+  };
+  inserts.set(template, built);
+  return built;
+}
+
+function buildInsert(conflict: SQL, template: SQL | undefined): Insert {
+  const insert = sql`${INSERT} on conflict ${conflict} do nothing`;
+  if (template === undefined) return statement(sql`${insert} returning id, line_oa_id, dedup_key`);
+  return statement(sql`
+    with made as (
+      ${insert}
+      returning id, organization_id, line_oa_id, trigger_rule_id, rule_version, event_id, root_id, user_id, action_type, action_config,
+                delay_spec, status, due_at, created_at, dedup_key
+    ), alongside as (${template})
+    select id, line_oa_id, dedup_key from made`);
+}
 
 const BULK_LANE = 2;
 
@@ -123,7 +167,7 @@ function explicit(delay: Delay): Delay {
 const explicitWaits = ({ waits }: Extract<Delay, { mode: 'waitForTracking' }>) =>
   waits.map((wait) => ({ ...wait, branch: wait.branch ?? DEFAULT_BRANCH[wait.source] }));
 
-async function insertWaits(tx: Tx, made: readonly Made[]): Promise<void> {
+async function insertWaits(on: Db | Tx, made: readonly Made[]): Promise<void> {
   const waits = made.flatMap(({ id, action: { delay, organizationId, lineOaId, userId } }) =>
     delay.mode !== 'waitForTracking'
       ? []
@@ -132,20 +176,20 @@ async function insertWaits(tx: Tx, made: readonly Made[]): Promise<void> {
           ...{ user_id: userId, source: wait.source, ref_id: 'refId' in wait ? wait.refId : null, branch: wait.branch },
         })),
   );
-  if (waits.length > 0) await insertWaitRows(tx, { waits: rowsOf(waits, (wait) => wait) });
+  if (waits.length > 0) await insertWaitRows(on, { waits: rowsOf(waits, (wait) => wait) });
 }
 
-const insertWaitRows = statement<never, { waits: string }>(sql`
+const insertWaitRows = statement<never, { waits: Rows }>(sql`
   insert into action_wait (scheduled_action_id, n, organization_id, line_oa_id, user_id, source, ref_id, branch)
   select * from ${rowsGiven('waits')} as wait (
     scheduled_action_id bigint, n smallint, organization_id bigint, line_oa_id bigint, user_id text, source text, ref_id text, branch text)`);
 
 /** Of actions that made no row: the row that was there before. By position; what meanwhile ended is left out. */
 export async function findExisting(
-  tx: Tx,
+  on: Db | Tx,
   actions: readonly ActionToSchedule[],
 ): Promise<ReadonlyMap<number, Scheduled>> {
-  const { rows } = await tx.execute<{ n: string; same_id: string | null; open_id: string }>(sql`
+  const { rows } = await on.execute<{ n: string; same_id: string | null; open_id: string }>(sql`
     select action.n, same.id as same_id, open.id as open_id
       from unnest(
         ${column(

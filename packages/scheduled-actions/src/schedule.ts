@@ -1,5 +1,5 @@
 import type { ActionRequest, AttributeChangedConfig, Delay, Tenant } from '@dueline/contracts';
-import { lockUsers, type Tx } from '@dueline/db';
+import { type Alongside, type Db, inTransaction, lockUsers, type Tx } from '@dueline/db';
 import { findExisting, insertActions } from './insert-actions.ts';
 import { lookForFacts } from './last-look.ts';
 
@@ -45,28 +45,69 @@ const MAX_LOCKED = 500;
  * Up to 500 actions: people for whom something waits for a fact or hangs on a date are locked first (a caller that locks rows
  * before locks them itself, earlier), and facts that are older than their row are met in the same transaction. Beyond, neither
  * is done, and the caller calls {@link lookForFacts} after its commit.
+ *
+ * @param alongside Written in the same statement for each row that is made (`made`, `skipped`, `failed`), and for no other: reads
+ * `made (id, organization_id, line_oa_id, trigger_rule_id, rule_version, event_id, root_id, user_id, action_type, action_config,
+ * delay_spec, status, due_at, created_at, dedup_key)`.
  */
-export async function scheduleMany(tx: Tx, actions: readonly ActionToSchedule[]): Promise<Scheduled[]> {
+export async function scheduleMany(
+  tx: Tx,
+  actions: readonly ActionToSchedule[],
+  alongside?: Alongside,
+): Promise<Scheduled[]> {
   if (actions.length === 0) return [];
-  const sensitive = actions.filter(({ delay }) => delay.mode !== 'normal');
+  const sensitive = actions.filter(isSensitive);
   const isLocking = actions.length <= MAX_LOCKED;
   if (isLocking) await lockUsers(tx, sensitive);
-  const made = await insertActions(tx, actions);
-  const results = actions.map((_, n) => made.get(n));
+  const results = await make(tx, actions, alongside);
   if (isLocking && sensitive.some(({ delay }) => delay.mode === 'waitForTracking')) {
     await lookForFacts(
       tx,
       results.flatMap((result) => (result?.result === 'made' ? result.id : [])),
     );
   }
-  if (!results.includes(undefined)) return results.filter((result) => result !== undefined);
-  const existing = await findExisting(tx, actions);
-  return results.map((result, n) => result ?? existing.get(n) ?? { result: 'already_pending', id: null });
+  return withExisting(tx, actions, results);
 }
 
-/** The same for one action. */
-export async function scheduleAction(tx: Tx, action: ActionToSchedule): Promise<Scheduled> {
-  const [result] = await scheduleMany(tx, [action]);
+/**
+ * The same for one action: in the caller's transaction, or on the pool in one of its own, which is one statement where nothing but a hand
+ * can move its time.
+ *
+ * @throws TransientError on the pool when the database was not ready.
+ */
+export async function scheduleAction(on: Db | Tx, action: ActionToSchedule, alongside?: Alongside): Promise<Scheduled> {
+  const [result] = await scheduleOne(on, action, alongside);
   if (result === undefined) throw new Error('an action was scheduled without a result');
   return result;
+}
+
+async function scheduleOne(
+  on: Db | Tx,
+  action: ActionToSchedule,
+  alongside: Alongside | undefined,
+): Promise<Scheduled[]> {
+  const actions = [action];
+  if (!('$client' in on)) return scheduleMany(on, actions, alongside);
+  if (isSensitive(action)) return inTransaction(on, (tx) => scheduleMany(tx, actions, alongside));
+  return withExisting(on, actions, await make(on, actions, alongside));
+}
+
+/** Facts may end its wait or move its date: the person is locked first, and facts are looked for. */
+const isSensitive = ({ delay }: ActionToSchedule): boolean => delay.mode !== 'normal';
+
+type Made = readonly (Scheduled | undefined)[];
+
+async function make(
+  on: Db | Tx,
+  actions: readonly ActionToSchedule[],
+  alongside: Alongside | undefined,
+): Promise<Made> {
+  const made = await insertActions(on, actions, alongside);
+  return actions.map((_, n) => made.get(n));
+}
+
+async function withExisting(on: Db | Tx, actions: readonly ActionToSchedule[], results: Made): Promise<Scheduled[]> {
+  if (!results.includes(undefined)) return results.filter((result) => result !== undefined);
+  const existing = await findExisting(on, actions);
+  return results.map((result, n) => result ?? existing.get(n) ?? { result: 'already_pending', id: null });
 }

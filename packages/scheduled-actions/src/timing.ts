@@ -1,5 +1,5 @@
 import type { Delay } from '@dueline/contracts';
-import { rowsGiven, rowsOf, sharedGiven, sql, statement, type Tx } from '@dueline/db';
+import { type Db, type Rows, rowsGiven, rowsOf, sharedGiven, sql, statement, type Tx } from '@dueline/db';
 import type { ActionToSchedule } from './schedule.ts';
 
 /**
@@ -31,7 +31,7 @@ export type Dated =
     };
 
 /** By position, when each delay is over; null when there is nothing to count from. Asks the database only where it must. */
-export async function datesOf(tx: Tx, actions: readonly ActionToSchedule[]): Promise<readonly (Dated | null)[]> {
+export async function datesOf(on: Db | Tx, actions: readonly ActionToSchedule[]): Promise<readonly (Dated | null)[]> {
   const asked = actions.flatMap(({ organizationId, lineOaId, userId, delay }, n) =>
     secondsOf(delay) === undefined
       ? { n, organization_id: organizationId, line_oa_id: lineOaId, user_id: userId, delay_spec: delay }
@@ -40,7 +40,7 @@ export async function datesOf(tx: Tx, actions: readonly ActionToSchedule[]): Pro
   const rows =
     asked.length === 0
       ? []
-      : await askDates(tx, {
+      : await askDates(on, {
           actions: rowsOf(asked, ({ delay_spec, ...row }, share) => ({ ...row, delay_spec: share(delay_spec) })),
         });
   const answers = new Map(rows.map((row) => [row.n, row]));
@@ -59,7 +59,7 @@ function secondsOf(delay: Delay): number | undefined {
   return delay.mode === 'normal' ? delay.seconds : (delay.expiresSeconds ?? delay.delaySeconds);
 }
 
-const askDates = statement<{ n: number; due: string | null; is_past: boolean | null }, { actions: string }>(sql`
+const askDates = statement<{ n: number; due: string | null; is_past: boolean | null }, { actions: Rows }>(sql`
   select action.n, timing.due, timing.due < app_now() as is_past
     from (select n, organization_id, line_oa_id, user_id, ${sharedGiven('actions', 'delay_spec')} as delay_spec
             from ${rowsGiven('actions')} as asked (n integer, organization_id bigint, line_oa_id bigint, user_id text, delay_spec integer)) as action

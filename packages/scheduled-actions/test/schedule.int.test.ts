@@ -1,5 +1,5 @@
 import type { Delay, Tenant } from '@dueline/contracts';
-import { inTransaction } from '@dueline/db';
+import { inTransaction, sql } from '@dueline/db';
 import { columnOf, insertRow, insertTenant, insertUsers, lineUserId, type TestDb, testDb } from '@dueline/db/testing';
 import { type ActionToSchedule, finishActions, scheduleAction, scheduleMany } from '@dueline/scheduled-actions';
 import { actionToSchedule } from '@dueline/scheduled-actions/testing';
@@ -233,4 +233,36 @@ test('[T1] a booking counts for its person only, and not when it is cancelled', 
     ...['made', 'no_date', 'no_date', 'no_date'],
   ]);
   expect(await each(own.db, `execute_at = timestamptz '2026-05-03 09:00Z'`)).toEqual(['true']);
+});
+
+const ALONE: [string, Delay][] = [
+  ['a delay', { mode: 'normal', seconds: 60, ...base }],
+  [
+    'a wait',
+    { mode: 'waitForTracking', delaySeconds: DAY, waits: [{ source: 'link' }], onExpired: { do: 'skip' }, ...base },
+  ],
+];
+test.for(ALONE)(
+  '[T1] one action with %s may be scheduled outside a transaction, with what goes along',
+  async ([, delay]) => {
+    await own.db.execute(sql`create table told (id bigint, dedup_key text)`);
+    const alongside = { template: sql`insert into told select id, dedup_key from made`, values: {} };
+    const action = actionToSchedule(tenant, { delay, dedupKey: 'a', openKey: 'o' });
+    const made = await scheduleAction(own.db, action, alongside);
+    expect(made).toMatchObject({ result: 'made', isPast: false });
+    const id = 'id' in made ? made.id : undefined;
+    expect(await scheduleAction(own.db, action, alongside)).toEqual({ result: 'already_scheduled', id });
+    const other = { ...action, dedupKey: 'b' };
+    expect(await scheduleAction(own.db, other, alongside)).toEqual({ result: 'already_pending', id });
+    expect(await columnOf(own.db, 'select id || dedup_key from told')).toEqual([`${id}a`]);
+    expect(await columnOf(own.db, 'select count(*) from action_wait')).toEqual([delay.mode === 'normal' ? '0' : '1']);
+  },
+);
+
+test('[T1] an action and what goes along are both made, or neither', async () => {
+  await own.db.execute(sql`create table told (id bigint)`);
+  const alongside = { template: sql`insert into told select 1 / (id - id) from made`, values: {} };
+  const failing = scheduleAction(own.db, actionToSchedule(tenant), alongside);
+  await expect(failing).rejects.toThrow('division by zero');
+  expect(await each(own.db, 'id')).toEqual([]);
 });

@@ -11,6 +11,7 @@ export {
   type ReasonCode,
   recordCancelled,
   recordDecisions,
+  recordScheduled,
 } from './log.ts';
 export { conditionsStillHold, type Match, matchAttributeChange } from './match.ts';
 export { type ActionPlan, planAction } from './plan-action.ts';

@@ -1,5 +1,5 @@
 import type { ActionRequest, RuleAction, Tenant } from '@dueline/contracts';
-import { rowsGiven, rowsOf, sharedGiven, sql, statement, type Tx } from '@dueline/db';
+import { type Alongside, given, type Rows, rowsGiven, rowsOf, sharedGiven, sql, statement, type Tx } from '@dueline/db';
 import { storableText } from '@dueline/kernel';
 
 /**
@@ -90,7 +90,7 @@ export async function recordDecisions(tx: Tx, entries: readonly LogEntry[]): Pro
   if (entries.length > 0) await insertEntries(tx, { entries: rowsOf(entries, toRow) });
 }
 
-const insertEntries = statement<never, { entries: string }>(sql`
+const insertEntries = statement<never, { entries: Rows }>(sql`
   insert into trigger_log (organization_id, line_oa_id, trigger_rule_id, rule_version, user_id, trigger_on, action_type, action_config,
                            status, error_message, decision, reason_code, detail, event_id, root_id, scheduled_action_id, delivery_id)
   select organization_id, line_oa_id, trigger_rule_id, rule_version, user_id, trigger_on, action_type, ${sharedGiven('entries', 'action_config')},
@@ -99,6 +99,26 @@ const insertEntries = statement<never, { entries: string }>(sql`
            organization_id bigint, line_oa_id bigint, trigger_rule_id bigint, rule_version integer, user_id text, trigger_on text, action_type text,
            action_config integer, status text, error_message text, decision text, reason_code text, detail integer, event_id uuid, root_id uuid,
            scheduled_action_id bigint, delivery_id bigint)`);
+
+/**
+ * Writes the history of actions in the statement that makes them: `scheduled`, or what became of one whose date had passed.
+ *
+ * @param triggerOn The source's name.
+ */
+export const recordScheduled = (triggerOn: string): Alongside => ({
+  template: INSERT_SCHEDULED,
+  values: { trigger_on: triggerOn },
+});
+
+/** The action stands there as its rule says it, with its delay. A row that ended as it was made bears the name of its end. */
+const INSERT_SCHEDULED = sql`
+  insert into trigger_log (organization_id, line_oa_id, trigger_rule_id, rule_version, user_id, trigger_on, action_type, action_config,
+                           status, decision, reason_code, event_id, root_id, scheduled_action_id)
+  select organization_id, line_oa_id, trigger_rule_id, rule_version, user_id, ${given('trigger_on')}, action_type,
+         action_config || jsonb_build_object('delay', delay_spec), case status when 'pending' then 'success' else status end,
+         case status when 'pending' then 'scheduled' else status end, case when due_at < created_at then 'date_past' else 'matched' end,
+         event_id, root_id, id
+    from made`;
 
 const toRow = (entry: LogEntry, share: (document: unknown) => number | null) => ({
   organization_id: entry.organizationId,
