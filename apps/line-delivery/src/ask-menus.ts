@@ -2,6 +2,7 @@ import type { AttemptResult, StartedMenu } from '@dueline/deliveries';
 import { errorText } from '@dueline/kernel';
 import type { LineClient, MenuOutcome, ShownMenu } from '@dueline/line-client';
 import { z } from 'zod';
+import type { Guard, MenuAttempt } from './send-guard.ts';
 
 /** From so many switches to one menu that are started together, LINE is asked once for all of them. */
 const BULK_FROM = 20;
@@ -17,6 +18,7 @@ export interface AskMenusDeps {
   readonly line: MenuLine;
   /** The account's token. @throws PermanentError when it has none. */
   readonly channelAccessToken: (lineOaId: string) => Promise<string>;
+  readonly guard?: Pick<Guard, 'judgeMenu'> | undefined;
 }
 
 /** A started switch of one person's menu, and how LINE is asked about it. Never rejects. */
@@ -29,7 +31,7 @@ const storedSwitch = z
   .strictObject({ to: z.string(), richMenuId: z.string().nullable() })
   .transform(({ to, richMenuId }) => ({ userId: to, richMenuId }));
 
-type NotDone = Exclude<MenuOutcome, { kind: 'done' }> | { readonly kind: 'no_token'; readonly detail: string };
+type NotDone = Exclude<MenuOutcome, { kind: 'done' }>;
 
 /**
  * How LINE is asked about each of these, which are of one account: one by one; in bulk where many begin that want the same; and what LINE took
@@ -105,23 +107,25 @@ async function look(
   menu: StartedMenu,
 ): Promise<{ shown: 'wanted' | 'other' | 'not_known'; result: AttemptResult }> {
   const { userId, richMenuId } = switchOf(menu);
-  const answer = await withToken<ShownMenu>(deps, menu, (channelAccessToken) =>
+  const { done, result } = await askLine<ShownMenu>(deps, menu, (channelAccessToken) =>
     deps.line.getRichMenu({ channelAccessToken, userId }),
   );
-  if (answer.kind !== 'shown') return { shown: 'not_known', result: notDone(answer) };
-  const result: AttemptResult = { outcome: 'already', httpStatus: 200, lineRequestId: answer.requestId };
-  return { shown: answer.richMenuId === richMenuId ? 'wanted' : 'other', result };
+  if (done === undefined) return { shown: 'not_known', result };
+  return {
+    shown: done.richMenuId === richMenuId ? 'wanted' : 'other',
+    result: { outcome: 'already', httpStatus: 200, lineRequestId: done.requestId },
+  };
 }
 
 async function askOne(deps: AskMenusDeps, menu: StartedMenu): Promise<AttemptResult> {
   const { userId, richMenuId } = switchOf(menu);
-  const answer = await withToken<MenuOutcome>(deps, menu, (channelAccessToken) =>
+  const { done, result } = await askLine<MenuOutcome>(deps, menu, (channelAccessToken) =>
     richMenuId === null
       ? deps.line.unlinkRichMenu({ channelAccessToken, userId })
       : deps.line.linkRichMenu({ channelAccessToken, userId, richMenuId }),
   );
-  if (answer.kind !== 'done') return notDone(answer);
-  const { requestId: lineRequestId, status: httpStatus } = answer;
+  if (done === undefined) return result;
+  const { requestId: lineRequestId, status: httpStatus } = done;
   if (!menu.overtakable) return { outcome: 'accepted', httpStatus, lineRequestId };
   const detail = 'done, but an older request for this person may still arrive';
   return { outcome: 'ambiguous', httpStatus: 200, lineRequestId, detail };
@@ -132,35 +136,47 @@ async function askMany(deps: AskMenusDeps, menus: readonly StartedMenu[]): Promi
   if (first === undefined) throw new Error('nobody to ask for');
   const { richMenuId } = switchOf(first);
   const userIds = [...new Set(menus.map((menu) => switchOf(menu).userId))];
-  const answer = await withToken<MenuOutcome>(deps, first, (channelAccessToken) =>
+  const { done, result } = await askLine<MenuOutcome>(deps, first, (channelAccessToken) =>
     richMenuId === null
       ? deps.line.unlinkRichMenus({ channelAccessToken, userIds })
       : deps.line.linkRichMenus({ channelAccessToken, userIds, richMenuId }),
   );
-  if (answer.kind !== 'done') return notDone(answer);
+  if (done === undefined) return result;
   const detail = `taken for later, with ${userIds.length} others`;
-  return { outcome: 'ambiguous', httpStatus: answer.status, lineRequestId: answer.requestId, detail };
+  return { outcome: 'ambiguous', httpStatus: done.status, lineRequestId: done.requestId, detail };
 }
 
-async function withToken<Answer>(
-  { channelAccessToken }: AskMenusDeps,
-  { lineOaId }: StartedMenu,
+type Asked<Answer> =
+  | { readonly done: Exclude<Answer, NotDone>; readonly result?: undefined }
+  | { readonly done?: undefined; readonly result: AttemptResult };
+
+/** One question to LINE: what it answers when all is well, else what the attempt proved, once it is known what that says of the account. */
+async function askLine<Answer extends MenuOutcome | ShownMenu>(
+  { channelAccessToken, guard }: AskMenusDeps,
+  menu: StartedMenu,
   ask: (token: string) => Promise<Answer>,
-): Promise<Answer | Extract<NotDone, { kind: 'no_token' }>> {
+): Promise<Asked<Answer>> {
+  const judge = async (attempt: MenuAttempt): Promise<AttemptResult> =>
+    guard === undefined ? attempt.result : guard.judgeMenu(menu, attempt);
   let token: string;
   try {
-    token = await channelAccessToken(lineOaId);
+    token = await channelAccessToken(menu.lineOaId);
   } catch (error) {
-    return { kind: 'no_token', detail: errorText(error) };
+    return { result: await judge({ result: { outcome: 'auth', detail: errorText(error) }, tokenError: error }) };
   }
-  return ask(token);
+  const answer = await ask(token);
+  const judged = await judge({ result: isNotDone(answer) ? notDone(answer) : DONE, asked: { answer, token } });
+  return isNotDone(answer) ? { result: judged } : { done: answer as Exclude<Answer, NotDone> };
 }
+
+const DONE: AttemptResult = { outcome: 'accepted' };
+
+const isNotDone = (answer: MenuOutcome | ShownMenu): answer is NotDone =>
+  answer.kind !== 'done' && answer.kind !== 'shown';
 
 function notDone(answer: NotDone): AttemptResult {
   const { detail } = answer;
   switch (answer.kind) {
-    case 'no_token':
-      return { outcome: 'auth', detail };
     case 'refused':
     case 'auth':
       return { outcome: answer.kind, httpStatus: answer.status, lineRequestId: answer.requestId, detail };

@@ -146,7 +146,7 @@ async function send(
     return { result: { outcome: 'auth', detail: errorText(error) }, tokenError: error }; // nothing was sent
   }
   const answer = await deps.line[endpoint]({ channelAccessToken, retryKey, body });
-  await deps.limits.answered(lineOaId, answer);
+  if (endpoint !== 'broadcast') await deps.limits.answered(lineOaId, answer); // those are limited by the hour
   return { result: resultOf(answer), asked: { answer, token: channelAccessToken } };
 }
 

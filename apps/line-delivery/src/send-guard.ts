@@ -1,6 +1,6 @@
 import type { Ticket } from '@dueline/contracts';
-import type { AttemptResult, StartedSend } from '@dueline/deliveries';
-import type { LineOutcome } from '@dueline/line-client';
+import type { AttemptResult, StartedDelivery, StartedMenu, StartedSend } from '@dueline/deliveries';
+import type { LineOutcome, MenuOutcome, ShownMenu } from '@dueline/line-client';
 import type { Log } from '@dueline/mq';
 import type { createRefusalJudge } from './judge-refusal.ts';
 import type { createThrottleJudge } from './judge-throttle.ts';
@@ -8,18 +8,23 @@ import type { Pauses } from './pauses.ts';
 import { TokenRefusedError, type Tokens } from './tokens.ts';
 
 /** One attempt: what it proved, and either what LINE was asked and said, or why there was no token to ask with. */
-export interface SentAttempt {
+export interface Attempt<Answer> {
   readonly result: AttemptResult;
-  readonly asked?: { readonly answer: LineOutcome; readonly token: string } | undefined;
+  readonly asked?: { readonly answer: Answer; readonly token: string } | undefined;
   readonly tokenError?: unknown;
 }
+
+export type SentAttempt = Attempt<LineOutcome>;
+export type MenuAttempt = Attempt<MenuOutcome | ShownMenu>;
 
 /** Stands between deliveries and LINE, for the sake of what an answer says of the account and not of the delivery. */
 export interface Guard {
   /** Which of the account's deliveries may be started now; the others are announced again later. */
   admit<T extends Ticket>(lineOaId: string, tickets: readonly T[]): Promise<readonly T[]>;
   /** Between answer and verdict: pauses what must be paused, and says how the delivery goes on. Never rejects. */
-  judge(delivery: StartedSend, attempt: SentAttempt): Promise<AttemptResult>;
+  judge(send: StartedSend, attempt: SentAttempt): Promise<AttemptResult>;
+  /** The same for a question about a person's menu, which tells of the account's token and rights only. Never rejects. */
+  judgeMenu(menu: StartedMenu, attempt: MenuAttempt): Promise<AttemptResult>;
 }
 
 export interface GuardDeps {
@@ -37,71 +42,77 @@ const PROBE_MS = 600_000;
 /** When an answer could not be judged. */
 const UNJUDGED_MS = 60_000;
 
-const heldMs = ({ verdict }: StartedSend): number => (verdict === 'clean' ? CLEAN_HOLD_MS : PROBE_MS);
+const heldMs = ({ verdict }: StartedDelivery): number => (verdict === 'clean' ? CLEAN_HOLD_MS : PROBE_MS);
 
 export function createGuard(deps: GuardDeps): Guard {
   return {
     admit: (lineOaId, tickets) => deps.refusals.admit(lineOaId, tickets),
-    async judge(delivery, attempt) {
-      try {
-        return { ...attempt.result, ...(await judgeAttempt(deps, delivery, attempt)) };
-      } catch (error) {
-        const { id: deliveryId, lineOaId } = delivery;
-        deps.log.warn({ deliveryId, lineOaId, err: error }, 'an answer could not be judged; the delivery is held');
-        return { ...attempt.result, holdMs: UNJUDGED_MS };
-      }
-    },
+    judge: (send, attempt) => judged(deps, { delivery: send, attempt }, () => judgeSend(deps, send, attempt)),
+    judgeMenu: (menu, attempt) =>
+      judged(deps, { delivery: menu, attempt }, async () => (await accountsFault(deps, menu, attempt)) ?? {}),
   };
 }
 
 type Judgement = Pick<AttemptResult, 'holdMs' | 'refusedFor'>;
 
-async function judgeAttempt(
-  deps: GuardDeps,
-  delivery: StartedSend,
-  { asked, tokenError }: SentAttempt,
-): Promise<Judgement> {
-  if (tokenError instanceof TokenRefusedError) return withoutToken(deps, delivery, tokenError.message);
-  if (asked === undefined) return {};
+async function judged(
+  { log }: GuardDeps,
+  { delivery, attempt }: { delivery: StartedDelivery; attempt: Attempt<unknown> },
+  judge: () => Promise<Judgement>,
+): Promise<AttemptResult> {
+  try {
+    return { ...attempt.result, ...(await judge()) };
+  } catch (error) {
+    const { id: deliveryId, lineOaId } = delivery;
+    log.warn({ deliveryId, lineOaId, err: error }, 'an answer could not be judged; the delivery is held');
+    return { ...attempt.result, holdMs: UNJUDGED_MS };
+  }
+}
+
+/** What an answer says of the account, whatever was asked: of its token, and of its rights. Undefined: nothing. */
+async function accountsFault(
+  { tokens, pauses }: GuardDeps,
+  delivery: StartedDelivery,
+  { asked, tokenError }: Attempt<LineOutcome | MenuOutcome | ShownMenu>,
+): Promise<Judgement | undefined> {
+  const pause = async (reasonCode: 'token_refused' | 'forbidden', reason: string): Promise<Judgement> => {
+    await pauses.pause(delivery, { reasonCode, reason });
+    return { holdMs: heldMs(delivery) };
+  };
+  if (tokenError instanceof TokenRefusedError) return pause('token_refused', tokenError.message);
+  if (asked === undefined) return undefined;
   const { answer, token } = asked;
-  if (answer.kind !== 'auth' && answer.kind !== 'not_reached') deps.tokens.worked(delivery.lineOaId, token);
+  if (answer.kind === 'auth') {
+    const next = await tokens.rejected(delivery.lineOaId, token);
+    return next === 'again' ? {} : pause('token_refused', answer.detail);
+  }
+  if (answer.kind !== 'not_reached') tokens.worked(delivery.lineOaId, token);
+  if (answer.kind === 'refused' && answer.status === 403) return pause('forbidden', answer.detail);
+  return undefined;
+}
+
+async function judgeSend(deps: GuardDeps, send: StartedSend, attempt: SentAttempt): Promise<Judgement> {
+  const fault = await accountsFault(deps, send, attempt);
+  if (fault !== undefined || attempt.asked === undefined) return fault ?? {};
+  const { answer, token } = attempt.asked;
   switch (answer.kind) {
-    case 'auth': {
-      const next = await deps.tokens.rejected(delivery.lineOaId, token);
-      return next === 'again' ? {} : withoutToken(deps, delivery, answer.detail);
-    }
     case 'throttled': {
-      const holdMs = await deps.throttles.judge(delivery, { ...answer, token });
+      const holdMs = await deps.throttles.judge(send, { ...answer, token });
       return holdMs === undefined ? {} : { holdMs };
     }
-    case 'refused':
-      return refused(deps, delivery, { status: answer.status, detail: answer.detail, token });
+    case 'refused': {
+      if (answer.status !== 400 || send.verdict !== 'clean') return {};
+      const verdict = await deps.refusals.judge(send, { detail: answer.detail, token });
+      return typeof verdict === 'string' ? { refusedFor: verdict } : verdict;
+    }
     case 'accepted':
     case 'already':
-      await deps.throttles.accepted(delivery);
-      await deps.refusals.accepted(delivery);
+      await deps.throttles.accepted(send);
+      await deps.refusals.accepted(send);
       return {};
+    case 'auth':
     case 'ambiguous':
     case 'not_reached':
       return {};
   }
-}
-
-async function withoutToken({ pauses }: GuardDeps, delivery: StartedSend, reason: string): Promise<Judgement> {
-  await pauses.pause(delivery, { reasonCode: 'token_refused', reason });
-  return { holdMs: heldMs(delivery) };
-}
-
-async function refused(
-  { pauses, refusals }: GuardDeps,
-  delivery: StartedSend,
-  { status, detail, token }: { status: number; detail: string; token: string },
-): Promise<Judgement> {
-  if (status === 403) {
-    await pauses.pause(delivery, { reasonCode: 'forbidden', reason: detail });
-    return { holdMs: heldMs(delivery) };
-  }
-  if (status !== 400 || delivery.verdict !== 'clean') return {};
-  const verdict = await refusals.judge(delivery, { detail, token });
-  return typeof verdict === 'string' ? { refusedFor: verdict } : verdict;
 }

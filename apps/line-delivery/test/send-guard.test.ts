@@ -1,8 +1,8 @@
-import type { StartedSend } from '@dueline/deliveries';
+import type { StartedMenu, StartedSend } from '@dueline/deliveries';
 import type { LineOutcome } from '@dueline/line-client';
 import { expect, test, vi } from 'vitest';
 import type { RefusalVerdict } from '../src/judge-refusal.ts';
-import { createGuard, type GuardDeps, type SentAttempt } from '../src/send-guard.ts';
+import { createGuard, type GuardDeps, type MenuAttempt, type SentAttempt } from '../src/send-guard.ts';
 import { TokenRefusedError } from '../src/tokens.ts';
 
 const MINUTE_MS = 60_000;
@@ -19,7 +19,7 @@ interface World {
   readonly isBroken?: boolean;
 }
 
-async function judge(attempt: SentAttempt, verdict: StartedSend['verdict'], world: World) {
+function worldOf(world: World) {
   const paused: string[] = [];
   const broken = () => Promise.reject(new Error('the database is away'));
   const deps: GuardDeps = {
@@ -36,18 +36,24 @@ async function judge(attempt: SentAttempt, verdict: StartedSend['verdict'], worl
       accepted: async () => undefined,
     },
   };
-  const { holdMs, refusedFor } = await createGuard(deps).judge({ ...delivery, verdict }, attempt);
+  return { guard: createGuard(deps), paused };
+}
+
+async function judge(attempt: SentAttempt, verdict: StartedSend['verdict'], world: World) {
+  const { guard, paused } = worldOf(world);
+  const { holdMs, refusedFor } = await guard.judge({ ...delivery, verdict }, attempt);
   return { paused, ...(holdMs !== undefined && { holdMs }), ...(refusedFor !== undefined && { refusedFor }) };
 }
 
-const asked = (answer: LineOutcome): SentAttempt => ({
+type NoSuccess = Exclude<LineOutcome, { kind: 'accepted' | 'already' }>;
+const asked = <Answer extends LineOutcome>(answer: Answer) => ({
   result: { outcome: answer.kind },
   asked: { answer, token: 't' },
 });
-const refused = (status: number) => asked({ kind: 'refused', status, detail: String(status) });
-const auth = asked({ kind: 'auth', status: 401, detail: '401' });
-const throttled = asked({ kind: 'throttled', status: 429, reason: 'monthly', detail: '429' });
-const noToken = (tokenError: Error): SentAttempt => ({ result: { outcome: 'auth' }, tokenError });
+const refused = (status: number) => asked<NoSuccess>({ kind: 'refused', status, detail: String(status) });
+const auth = asked<NoSuccess>({ kind: 'auth', status: 401, detail: '401' });
+const throttled = asked<NoSuccess>({ kind: 'throttled', status: 429, reason: 'monthly', detail: '429' });
+const noToken = (tokenError: Error) => ({ result: { outcome: 'auth' as const }, tokenError });
 const nothing = { paused: [] };
 
 type Expected = { paused: string[]; holdMs?: number; refusedFor?: string };
@@ -104,3 +110,30 @@ test.for(ROWS)(
     expect(await judge(attempt, 'ambiguous', world)).toEqual(ambiguous);
   },
 );
+
+const menu: StartedMenu = { ...delivery, endpoint: 'richmenu_link', toVerify: null, overtakable: false };
+const OF_MENUS: [what: string, MenuAttempt, World, Expected][] = [
+  [
+    'done',
+    { result: { outcome: 'accepted' }, asked: { answer: { kind: 'done', status: 200, requestId: 'r' }, token: 't' } },
+    {},
+    nothing,
+  ],
+  ['401, another token', auth, { next: 'again' }, nothing],
+  ['401, no other token', auth, { next: 'refused' }, { paused: ['token_refused'], holdMs: MINUTE_MS }],
+  [
+    'no token for its credentials',
+    noToken(new TokenRefusedError('no')),
+    {},
+    { paused: ['token_refused'], holdMs: MINUTE_MS },
+  ],
+  ['403', refused(403), {}, { paused: ['forbidden'], holdMs: MINUTE_MS }],
+  ['400, which validation knows nothing of', refused(400), { isBroken: true }, nothing],
+  ['429', throttled, { throttleMs: 5 }, nothing],
+];
+
+test.for(OF_MENUS)('a question about a menu, %s: what it says of the account', async ([, attempt, world, expected]) => {
+  const { guard, paused } = worldOf(world);
+  const { holdMs } = await guard.judgeMenu(menu, attempt);
+  expect({ paused, ...(holdMs !== undefined && { holdMs }) }).toEqual(expected);
+});
