@@ -8,7 +8,7 @@ import type { Pauses } from './pauses.ts';
 import { TokenRefusedError, type Tokens } from './tokens.ts';
 
 /** One attempt: what it proved, and either what LINE was asked and said, or why there was no token to ask with. */
-export interface Attempt<Answer> {
+interface Attempt<Answer> {
   readonly result: AttemptResult;
   readonly asked?: { readonly answer: Answer; readonly token: string } | undefined;
   readonly tokenError?: unknown;
