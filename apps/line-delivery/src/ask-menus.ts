@@ -2,6 +2,7 @@ import type { AttemptResult, StartedMenu } from '@dueline/deliveries';
 import { errorText } from '@dueline/kernel';
 import type { LineClient, MenuOutcome, ShownMenu } from '@dueline/line-client';
 import { z } from 'zod';
+import { resultOf } from './attempt-result.ts';
 import type { Guard, MenuAttempt } from './send-guard.ts';
 
 /** From so many switches to one menu that are started together, LINE is asked once for all of them. */
@@ -165,7 +166,7 @@ async function askLine<Answer extends MenuOutcome | ShownMenu>(
     return { result: await judge({ result: { outcome: 'auth', detail: errorText(error) }, tokenError: error }) };
   }
   const answer = await ask(token);
-  const judged = await judge({ result: isNotDone(answer) ? notDone(answer) : DONE, asked: { answer, token } });
+  const judged = await judge({ result: isNotDone(answer) ? resultOf(answer) : DONE, asked: { answer, token } });
   return isNotDone(answer) ? { result: judged } : { done: answer as Exclude<Answer, NotDone> };
 }
 
@@ -173,21 +174,6 @@ const DONE: AttemptResult = { outcome: 'accepted' };
 
 const isNotDone = (answer: MenuOutcome | ShownMenu): answer is NotDone =>
   answer.kind !== 'done' && answer.kind !== 'shown';
-
-function notDone(answer: NotDone): AttemptResult {
-  const { detail } = answer;
-  switch (answer.kind) {
-    case 'refused':
-    case 'auth':
-      return { outcome: answer.kind, httpStatus: answer.status, lineRequestId: answer.requestId, detail };
-    case 'throttled':
-      return { outcome: 'throttled', httpStatus: answer.status, detail: `${answer.reason}: ${detail}` };
-    case 'not_reached':
-      return { outcome: 'not_reached', detail };
-    case 'ambiguous':
-      return { outcome: 'ambiguous', httpStatus: answer.status, detail };
-  }
-}
 
 /** The person and the menu of a stored switch, which the ledger wrote and whose hash was checked. */
 const switchOf = ({ body }: StartedMenu) => storedSwitch.parse(JSON.parse(body));

@@ -11,10 +11,11 @@ import {
   startMenuDeliveries,
 } from '@dueline/deliveries';
 import { errorText } from '@dueline/kernel';
-import type { LineClient, LineOutcome } from '@dueline/line-client';
+import type { LineClient } from '@dueline/line-client';
 import { discarded, type Handler, type Log } from '@dueline/mq';
 import { type Reach, withSpan } from '@dueline/runtime';
 import { type MenuLine, menuCalls } from './ask-menus.ts';
+import { resultOf } from './attempt-result.ts';
 import type { InHand } from './in-hand.ts';
 import type { Limits } from './limits/limits.ts';
 import type { Guard, SentAttempt } from './send-guard.ts';
@@ -148,32 +149,4 @@ async function send(
   const answer = await deps.line[endpoint]({ channelAccessToken, retryKey, body });
   if (endpoint !== 'broadcast') await deps.limits.answered(lineOaId, answer); // those are limited by the hour
   return { result: resultOf(answer), asked: { answer, token: channelAccessToken } };
-}
-
-function resultOf(answer: LineOutcome): AttemptResult {
-  switch (answer.kind) {
-    case 'accepted':
-      return { outcome: 'accepted', httpStatus: 200, lineRequestId: answer.requestId };
-    case 'already':
-      return {
-        outcome: 'already',
-        httpStatus: 409,
-        lineRequestId: answer.requestId,
-        acceptedRequestId: answer.acceptedRequestId,
-      };
-    case 'refused':
-    case 'auth':
-      return {
-        outcome: answer.kind,
-        httpStatus: answer.status,
-        lineRequestId: answer.requestId,
-        detail: answer.detail,
-      };
-    case 'throttled':
-      return { outcome: 'throttled', httpStatus: answer.status, detail: `${answer.reason}: ${answer.detail}` };
-    case 'not_reached':
-      return { outcome: 'not_reached', detail: answer.detail };
-    case 'ambiguous':
-      return { outcome: 'ambiguous', httpStatus: answer.status, detail: answer.detail };
-  }
 }

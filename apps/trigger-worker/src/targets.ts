@@ -22,7 +22,7 @@ export async function targetsOf(
   const audiences = named(audienceOf).map(({ id, ...of }) => ({ ...of, audienceId: id }));
   const richMenus = named(richMenuOf).map(({ id, ...of }) => ({ ...of, richMenuId: id }));
   return {
-    audiences: audiences.length === 0 ? new Set() : await holdAudiences(tx, audiences),
+    audiences: await holdAudiences(tx, audiences),
     richMenus: await holdRichMenus(tx, richMenus),
   };
 }

@@ -48,8 +48,9 @@ export interface AudienceKey extends Tenant {
   readonly audienceId: string;
 }
 
-/** Which of these audiences exist and are not deleted, by id; none is deleted before the transaction ends. */
+/** Which of these audiences exist and are not deleted, by id; none is deleted before the transaction ends. Without keys it asks nothing. */
 export async function holdAudiences(tx: Tx, keys: readonly AudienceKey[]): Promise<ReadonlySet<string>> {
+  if (keys.length === 0) return new Set();
   const col = (read: (key: AudienceKey) => string) => column(keys.map(read), 'bigint');
   const { rows } = await tx.execute<{ id: string }>(sql`
     select id from audience
