@@ -42,8 +42,9 @@ export const namesRecipient = (detail: string): boolean => NAMES_RECIPIENT.test(
 
 /**
  * Whose fault a refusal is, and what stops sends when it is LINE's. A refusal for no reason counts towards the breaker, which all
- * replicas share; that delivery is asked once more, after the time in which others would have opened it. So nobody is failed by an
- * outage of LINE, from the first refusal on.
+ * replicas share; that delivery is asked once more, after the time in which others would have opened it. So an outage in which
+ * five deliveries are refused fails nobody, from the first refusal on. One that meets fewer, twice, or the parts of a chunk that is being split,
+ * is not told from the fault of a recipient.
  */
 export function createRefusalJudge({ db, line, log, limits, onOpened }: RefusalDeps) {
   const breakers = cached(() => loadBreakers(db), BREAKERS_TTL_MS);

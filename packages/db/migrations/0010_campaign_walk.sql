@@ -85,16 +85,6 @@ create trigger delivery_content_is_fixed
      or (old.retry_key is distinct from new.retry_key and old.epoch = new.epoch))
   execute function refuse_change('body, recipient, account and endpoint of a delivery never change, its retry key only with its epoch');
 
-do $$
-declare
-  tenant_table text;
-begin
-  foreach tenant_table in array array['audience', 'audience_member', 'campaign_chunk'] loop
-    execute format('alter table %I enable row level security', tenant_table);
-    execute format('create policy tenant_isolation on %I to dueline_tenant
-      using (organization_id = current_organization_id() and line_oa_id = current_line_oa_id())', tenant_table);
-    execute format('grant select, insert, update, delete on %I to dueline_tenant', tenant_table);
-  end loop;
-end $$;
+call isolate_tenants('audience', 'audience_member', 'campaign_chunk');
 -- Only the freeze writes chunks.
 revoke insert, update, delete on campaign_chunk from dueline_tenant;

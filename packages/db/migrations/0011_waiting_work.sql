@@ -305,15 +305,5 @@ create table audit_log (
 create trigger audit_log_is_history before update on audit_log for each row
   execute function refuse_change('an audit trail is only written to');
 
-do $$
-declare
-  tenant_table text;
-begin
-  foreach tenant_table in array array['action_operation', 'action_operation_step', 'action_wait', 'scheduled_action_edit', 'attention_item', 'audit_log'] loop
-    execute format('alter table %I enable row level security', tenant_table);
-    execute format('create policy tenant_isolation on %I to dueline_tenant
-      using (organization_id = current_organization_id() and line_oa_id = current_line_oa_id())', tenant_table);
-    execute format('grant select, insert, update, delete on %I to dueline_tenant', tenant_table);
-  end loop;
-end $$;
+call isolate_tenants('action_operation', 'action_operation_step', 'action_wait', 'scheduled_action_edit', 'attention_item', 'audit_log');
 revoke update, delete on scheduled_action_edit, audit_log from dueline_tenant;

@@ -162,10 +162,7 @@ begin
   end loop;
   foreach tenant_table in array array['tracked_link', 'link_issue', 'link_click', 'form', 'form_submission', 'booking', 'booking_event',
     'friend_track_event'] loop
-    execute format('alter table %I enable row level security', tenant_table);
-    execute format('create policy tenant_isolation on %I to dueline_tenant
-      using (organization_id = current_organization_id() and line_oa_id = current_line_oa_id())', tenant_table);
-    execute format('grant select, insert, update, delete on %I to dueline_tenant', tenant_table);
+    call isolate_tenants(tenant_table);
     -- written by any service, under a role of its own: row level security would hide its own rows from it, silently
     execute format('create policy other_services on %I using (current_user <> ''dueline_tenant'')', tenant_table);
   end loop;

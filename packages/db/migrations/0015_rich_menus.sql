@@ -46,16 +46,6 @@ create table rich_menu_wish (
 create trigger rich_menu_wish_is_fixed before update on rich_menu_wish for each row
   execute function refuse_change('a wish is history: its number says what came after what');
 
-do $$
-declare
-  tenant_table text;
-begin
-  foreach tenant_table in array array['rich_menu', 'user_rich_menu', 'rich_menu_wish'] loop
-    execute format('alter table %I enable row level security', tenant_table);
-    execute format('create policy tenant_isolation on %I to dueline_tenant
-      using (organization_id = current_organization_id() and line_oa_id = current_line_oa_id())', tenant_table);
-    execute format('grant select, insert, update, delete on %I to dueline_tenant', tenant_table);
-  end loop;
-end $$;
+call isolate_tenants('rich_menu', 'user_rich_menu', 'rich_menu_wish');
 -- Only decisions wish.
 revoke insert, update, delete on user_rich_menu, rich_menu_wish from dueline_tenant;
