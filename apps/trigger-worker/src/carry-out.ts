@@ -1,12 +1,11 @@
 import { type Alongside, lockUsers, type Tx } from '@dueline/db';
 import type { CreatedDelivery } from '@dueline/deliveries';
 import { type ActionToSchedule, type Scheduled, scheduleMany } from '@dueline/scheduled-actions';
-import { type LogEntry, planAction, recordScheduled } from '@dueline/trigger-rules';
+import { type LogEntry, recordScheduled } from '@dueline/trigger-rules';
 import { type Candidate, entryOf, ruleFields } from './evaluate-event.ts';
 import { type ActionToPerform, isPerformedHere, performActions } from './perform.ts';
-import { missingTarget, targetsOf } from './targets.ts';
+import type { Prepared } from './prepare.ts';
 import { traceDecision } from './trace.ts';
-import { wordingFor } from './wording.ts';
 
 export interface CarriedOut {
   readonly deliveries: readonly CreatedDelivery[];
@@ -19,21 +18,21 @@ export interface CarriedOut {
 /** What a firing stands for, for ever: the same event and rule never act twice, whoever repeats them. */
 const logicalId = ({ event, rule }: Candidate): string => `${event.eventId}:${rule.id}`;
 const dedupKey = (candidate: Candidate): string => `ev:${logicalId(candidate)}`;
+/** Of a rule that nobody enters twice at a time. */
+const openKey = ({ rule, userId }: Candidate): string | null =>
+  rule.reentry === 'not_while_open' ? `${rule.id}:${userId}` : null;
 
 /** Makes of each firing, all of one topic, a delivery that is due now, a change of ours that is done now, or a row that waits; and its history. */
-export async function carryOut(tx: Tx, firings: readonly Candidate[]): Promise<CarriedOut> {
+export async function carryOut(tx: Tx, firings: readonly Prepared[]): Promise<CarriedOut> {
   const [first] = firings;
   if (first === undefined) return { deliveries: [], recorded: [], entries: [] };
-  const { now, later, problems } = await planAll(firings);
+  const { now, later } = await planAll(firings);
   const results = await scheduleAll(tx, later, recordScheduled(first.event.topic));
   const scheduled = new Map(later.map((action, n) => [action.dedupKey, results[n]]));
-  const targets = await targetsOf(tx, now);
-  const missing = new Map(now.map(({ logicalId, request }) => [logicalId, missingTarget(request, targets)]));
-  const possible = now.filter((action) => missing.get(action.logicalId) === undefined);
-  const deliveries = await performActions(tx, possible);
+  const deliveries = await performActions(tx, now);
   const deliveryIds = new Map(deliveries.map((delivery) => [delivery.logicalId, delivery.id]));
-  const doneHere = new Set(possible.flatMap(({ request, logicalId }) => (isPerformedHere(request) ? [logicalId] : [])));
-  const made = { scheduled, deliveryIds, doneHere, problems, missing };
+  const doneHere = new Set(now.flatMap(({ request, logicalId }) => (isPerformedHere(request) ? [logicalId] : [])));
+  const made = { scheduled, deliveryIds, doneHere };
   const entries = firings.map((firing) => entryFor(firing, made));
   const { recorded = [], others = [] } = Object.groupBy(entries, (entry) =>
     isOfNewRow(entry) ? 'recorded' : 'others',
@@ -41,27 +40,24 @@ export async function carryOut(tx: Tx, firings: readonly Candidate[]): Promise<C
   return { deliveries, recorded, entries: others };
 }
 
-async function planAll(firings: readonly Candidate[]) {
+async function planAll(firings: readonly Prepared[]) {
   const now: ActionToPerform[] = [];
   const later: ActionToSchedule[] = [];
-  const problems = new Map<string, string>();
   for (const firing of firings) {
     const traceparent = await traceDecision('decide rule', firing.event.traceparent);
-    const plan = planAction(firing.rule);
+    const { plan, messages } = firing;
     const base = { ...baseOf(firing), traceparent, request: plan.request };
     if (plan.kind === 'now') {
-      const wording = wordingFor(plan.request, firing.user);
       const what = { kind: 'event', logicalId: logicalId(firing), epoch: 1, scheduledActionId: null } as const;
-      if ('problem' in wording) problems.set(what.logicalId, wording.problem);
-      else now.push({ ...base, ...what, ...wording });
+      now.push({ ...base, ...what, messages });
     } else {
       const { delay, sourceConfig } = plan;
-      const keys = { dedupKey: dedupKey(firing), openKey: null };
+      const keys = { dedupKey: dedupKey(firing), openKey: openKey(firing) };
       const { bulk: isBulk } = firing.event;
       later.push({ ...base, ...keys, delay, sourceConfig, isBulk, ruleVersion: firing.rule.version });
     }
   }
-  return { now, later, problems };
+  return { now, later };
 }
 
 /** Most actions of one call that meets the facts which are older than their rows. */
@@ -86,21 +82,13 @@ interface Made {
   readonly scheduled: ReadonlyMap<string, Scheduled | undefined>;
   readonly deliveryIds: ReadonlyMap<string, string>;
   readonly doneHere: ReadonlySet<string>;
-  /** What is wrong with their words. */
-  readonly problems: ReadonlyMap<string, string>;
-  /** Why it cannot be done: what it names is gone. */
-  readonly missing: ReadonlyMap<string, ReturnType<typeof missingTarget>>;
 }
 
 function entryFor(firing: Candidate, made: Made): LogEntry {
   const base = { ...entryOf(firing.event), ...ruleFields(firing.rule) };
   if (made.doneHere.has(logicalId(firing))) return { ...base, decision: 'fired', reasonCode: 'matched' };
-  const missing = made.missing.get(logicalId(firing));
-  if (missing !== undefined) return { ...base, decision: 'failed', reasonCode: missing };
   const deliveryId = made.deliveryIds.get(logicalId(firing));
   if (deliveryId !== undefined) return { ...base, decision: 'fired', reasonCode: 'matched', deliveryId };
-  const errorMessage = made.problems.get(logicalId(firing));
-  if (errorMessage !== undefined) return { ...base, decision: 'failed', reasonCode: 'content_invalid', errorMessage };
   const scheduled = made.scheduled.get(dedupKey(firing));
   if (scheduled === undefined) return { ...base, decision: 'suppressed', reasonCode: 'already_done' };
   return { ...base, ...historyOf(scheduled) };

@@ -16,10 +16,11 @@ import type { CreatedDelivery } from '@dueline/deliveries';
 import { discarded, type Handler } from '@dueline/mq';
 import { getLineUsers, lineUserKey } from '@dueline/recipients';
 import { lockToldActions, wakeDue } from '@dueline/scheduled-actions';
-import { type LogEntry, liveRules, passGate, type ReasonCode, recordDecisions } from '@dueline/trigger-rules';
+import { type LogEntry, liveRules, type ReasonCode, recordDecisions } from '@dueline/trigger-rules';
 import { carryOut } from './carry-out.ts';
+import { chooseFirings } from './choose-firings.ts';
 import type { DecideDeps } from './deps.ts';
-import { type Candidate, entryOf, evaluateEvent, ruleFields } from './evaluate-event.ts';
+import { type Candidate, evaluateEvent } from './evaluate-event.ts';
 import { followPeople } from './follow-people.ts';
 import { decideInHand, type Take } from './in-hand.ts';
 import { factsOf, lockUsersOf, mayBeAwaited, meetWaits } from './meet-waits.ts';
@@ -115,12 +116,12 @@ async function decideTaken(
   await followPeople(tx, message.tenant, events);
   const met = message.awaited ? await meetAll(tx, events) : [];
   const { candidates, rejected } = await evaluateEvents(tx, message.tenant, events);
-  const { firings, limited } = await applyLimits(tx, candidates);
-  const carried = await carryOut(tx, firings);
-  const unrecorded: LogEntry[] = [...met, ...rejected, ...limited, ...carried.entries];
+  const { kept, ended } = await chooseFirings(tx, candidates);
+  const carried = await carryOut(tx, kept);
+  const unrecorded: LogEntry[] = [...met, ...rejected, ...ended, ...carried.entries];
   await recordDecisions(tx, unrecorded);
   const entries = [...unrecorded, ...carried.recorded];
-  await openAttention(tx, [...entries.flatMap(failedItem), ...rejected.flatMap(loopItem)]);
+  await openAttention(tx, [...entries.flatMap(failedItem), ...entries.flatMap(loopItem)]);
   deps.reach?.('decide_event.deciding');
   return { taken: events.length, entries, deliveries: carried.deliveries, setAside: [] };
 }
@@ -186,25 +187,6 @@ async function evaluateEvents(
     candidates: evaluated.flatMap(({ candidates }) => candidates),
     rejected: evaluated.flatMap(({ rejected }) => rejected),
   };
-}
-
-async function applyLimits(
-  tx: Tx,
-  candidates: readonly Candidate[],
-): Promise<{ firings: Candidate[]; limited: LogEntry[] }> {
-  const passes = await passGate(tx, candidates);
-  const firings = candidates.filter((_, at) => passes[at]);
-  const limited = candidates
-    .filter((_, at) => !passes[at])
-    .map(
-      ({ event, rule }): LogEntry => ({
-        ...entryOf(event),
-        ...ruleFields(rule),
-        decision: 'suppressed',
-        reasonCode: 'frequency',
-      }),
-    );
-  return { firings, limited };
 }
 
 async function recordFailure(

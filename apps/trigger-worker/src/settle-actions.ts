@@ -31,6 +31,7 @@ import type { Take } from './in-hand.ts';
 import { isPerformedHere, performActions } from './perform.ts';
 import { type Targets, targetsOf } from './targets.ts';
 import { traceDecision } from './trace.ts';
+import { withinCaps } from './within-caps.ts';
 import { wordingFor } from './wording.ts';
 
 export interface Settled {
@@ -100,7 +101,7 @@ async function settleHeld(
   { meet, finish }: Pick<Settling, 'meet'> & { readonly finish: Finish },
 ): Promise<Omit<Settled, 'setAside'>> {
   if (held.length === 0) return { entries: [], deliveries: [] };
-  const verdicts = await decideAll(tx, held, meet);
+  const verdicts = await withinCaps(tx, await decideAll(tx, held, meet));
   const moved = await finish(
     tx,
     verdicts.map(({ outcome }) => outcome),

@@ -59,3 +59,11 @@ export type SourceType = (typeof SOURCE_TYPES)[number];
 /** How often a rule may fire for one user; calendar windows are those of the account's zone. */
 export const FREQUENCIES = ['every_time', 'once', 'once_per_hour', 'once_per_day', 'once_per_week'] as const;
 export type Frequency = (typeof FREQUENCIES)[number];
+
+/** Whether a person enters a rule anew: also while something of it waits for them, only when nothing does, or never again. */
+export const REENTRIES = ['always', 'not_while_open', 'never'] as const;
+export type Reentry = (typeof REENTRIES)[number];
+
+/** A draft is not looked at; a rule that observes is judged and written down, and does nothing. */
+export const RULE_MODES = ['draft', 'observe', 'live'] as const;
+export type RuleMode = (typeof RULE_MODES)[number];

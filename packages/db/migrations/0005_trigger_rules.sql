@@ -11,9 +11,15 @@ create table trigger_rule (
     ('send_message', 'switch_rich_menu', 'unlink_rich_menu', 'add_to_audience', 'remove_from_audience', 'set_attribute')),
   action_config jsonb not null,
   enabled boolean not null default true,
+  -- draft: not looked at; observe: judged and written down, and nothing is done
+  mode text not null default 'live' constraint trigger_rule_mode_known check (mode in ('draft', 'observe', 'live')),
   frequency text not null default 'once_per_hour' constraint trigger_rule_frequency_known
     check (frequency in ('every_time', 'once', 'once_per_hour', 'once_per_day', 'once_per_week')),
   cooldown_seconds integer not null default 0 constraint trigger_rule_cooldown_is_positive check (cooldown_seconds >= 0),
+  -- whether a person enters anew: also while waiting under the rule, only when no longer, or never again
+  reentry text not null default 'always' constraint trigger_rule_reentry_known check (reentry in ('always', 'not_while_open', 'never')),
+  -- what it sends neither counts for the caps of its account nor is held back by them
+  exempt_from_caps boolean not null default false,
   workflow_id bigint,
   workflow_node_path text,
   created_date timestamptz not null default app_now(),
@@ -63,9 +69,11 @@ create table rule_gate (
   line_oa_id bigint not null,
   trigger_rule_id bigint not null,
   user_id text collate "C" not null,
+  -- what a rule would have done while it observed limits nothing that it does when it is live
+  mode text not null default 'live' constraint rule_gate_mode_known check (mode in ('observe', 'live')),
   last_fired_at timestamptz not null,
   fired_count integer not null default 1,
-  primary key (trigger_rule_id, user_id),
+  primary key (trigger_rule_id, user_id, mode),
   constraint rule_gate_rule_fkey foreign key (organization_id, line_oa_id, trigger_rule_id)
     references trigger_rule (organization_id, line_oa_id, id)
 ) with (fillfactor = 80);
@@ -88,7 +96,7 @@ create table trigger_log (
     check (status in ('success', 'skipped', 'cancelled', 'failed')),
   error_message text,
   decision text not null constraint trigger_log_decision_known
-    check (decision in ('fired', 'scheduled', 'unlocked', 'deferred', 'not_matched', 'suppressed', 'cancelled', 'retried', 'failed')),
+    check (decision in ('fired', 'scheduled', 'observed', 'unlocked', 'deferred', 'not_matched', 'suppressed', 'cancelled', 'retried', 'failed')),
   reason_code text not null,
   detail jsonb,
   event_id uuid,

@@ -1,6 +1,6 @@
 -- Work that waits for a person or a date, that a person may change, and that may be stopped.
 
--- The emergency stop, of one account or of all of an organization; quiet hours are local times of the account's zone.
+-- The emergency stop, of one account or of all of an organization; quiet hours are local times of the account's zone, or of the person's.
 alter table organization add column stopped_at timestamptz;
 alter table line_oa
   add column stopped_at timestamptz,
@@ -9,9 +9,10 @@ alter table line_oa
   add column quiet_from text constraint line_oa_quiet_from_is_local_time check (quiet_from ~ '^([01][0-9]|2[0-3]):[0-5][0-9]$'),
   add column quiet_to text constraint line_oa_quiet_to_is_local_time check (quiet_to ~ '^([01][0-9]|2[0-3]):[0-5][0-9]$'),
   add column quiet_policy text not null default 'shift' constraint line_oa_quiet_policy_known check (quiet_policy in ('shift', 'drop', 'ignore')),
+  add column quiet_zone text not null default 'account' constraint line_oa_quiet_zone_known check (quiet_zone in ('account', 'person')),
   add column spread_minutes smallint not null default 10 constraint line_oa_spread_minutes_in_a_day check (spread_minutes between 0 and 1440),
   add constraint line_oa_quiet_hours_have_both_ends check ((quiet_from is null) = (quiet_to is null) and (quiet_from is null or quiet_from <> quiet_to));
-grant select (stopped_at, quiet_from, quiet_to, quiet_policy, spread_minutes) on line_oa to dueline_tenant;
+grant select (stopped_at, quiet_from, quiet_to, quiet_policy, quiet_zone, spread_minutes) on line_oa to dueline_tenant;
 
 -- A zone of the IANA database as Region/City, or UTC; else null. Shorter names are refused, because Postgres reads some of
 -- them otherwise than people mean: 'GMT+7' is seven hours west.
@@ -255,10 +256,16 @@ begin
   return case when unchanged at time zone zone = local_end then unchanged else local_end at time zone zone end;
 end $$;
 
+-- By whose clocks the quiet hours of an account are for a person; by the account's for whoever has no zone that is known.
+create function zone_of_quiet_hours(account line_oa, of_user text) returns text language sql stable as $$
+  select case account.quiet_zone when 'account' then account.timezone
+           else coalesce((select usable_zone(timezone) from line_user where line_oa_id = account.id and user_id = of_user), account.timezone)
+         end
+$$;
+
 -- When a message that `at` finds in the quiet hours of its account may go, with its place in the spread; null: at once.
-create function after_quiet_hours(at timestamptz, account line_oa, user_id text, row_id bigint) returns timestamptz
-language sql stable parallel safe as $$
-  select quiet_until(at, account.timezone, account.quiet_from, account.quiet_to)
+create function after_quiet_hours(at timestamptz, account line_oa, user_id text, row_id bigint) returns timestamptz language sql stable as $$
+  select quiet_until(at, zone_of_quiet_hours(account, user_id), account.quiet_from, account.quiet_to)
        + spread(user_id, row_id, account.spread_minutes, mod(
            (extract(epoch from account.quiet_from::time - account.quiet_to::time) + 86400)::int, 86400) * interval '1 second')
 $$;

@@ -40,7 +40,7 @@ async function keysInDatabase(table: string) {
     where: string | null;
   }>(
     `select class.relname as name, coalesce(con.contype, 'i') as kind,
-            (select string_agg(pg_get_indexdef(i.indexrelid, n, true) || case when i.indoption[n - 1] & 1 = 1 then ' desc' else '' end, ', ' order by n)
+            (select string_agg(case i.indkey[n - 1] when 0 then 'expression' else pg_get_indexdef(i.indexrelid, n, true) end || case when i.indoption[n - 1] & 1 = 1 then ' desc' else '' end, ', ' order by n)
                from generate_series(1, i.indnkeyatts) as n) as definition,
             pg_get_expr(i.indpred, i.indrelid) as where
        from pg_index as i join pg_class as class on class.oid = i.indexrelid

@@ -27,9 +27,12 @@ const READ_ONLY = [
   'broadcast_limit',
   'campaign_chunk',
   'delivery_attempt',
+  'message_tally',
   'rich_menu_wish',
+  'root_budget',
   'scheduled_action_edit',
   'sent_count',
+  'trigger_rule_version',
   'user_rich_menu',
 ];
 

@@ -119,7 +119,7 @@ export async function startRows(
            and (attempts.ambiguous or delivery.deliver_until > app_now())
            and (attempts.ambiguous or delivery.campaign_id is not null or account.quiet_from is null or account.quiet_policy = 'ignore'
                 or delivery.endpoint in ('richmenu_link', 'richmenu_unlink')
-                or quiet_until(app_now(), account.timezone, account.quiet_from, account.quiet_to) is null)
+                or quiet_until(app_now(), zone_of_quiet_hours(account, delivery.user_id), account.quiet_from, account.quiet_to) is null)
            and (delivery.first_attempt_at is null
                 or app_now() < delivery.first_attempt_at + make_interval(hours => ${RETRY_KEY_HOURS}))
          order by delivery.id

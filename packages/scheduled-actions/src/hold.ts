@@ -26,6 +26,8 @@ export interface HeldAction extends StoredAction {
   /** When a message may go that its account's quiet hours forbid now, RFC 3339; null: now. */
   readonly quietUntil: string | null;
   readonly quietPolicy: 'shift' | 'drop' | 'ignore';
+  /** Its account caps what is sent to one person, and its rule is not exempt. */
+  readonly capped: boolean;
   readonly gen: number;
   readonly traceparent: string | null;
 }
@@ -43,6 +45,7 @@ type HeldRow = ActionRow & {
   stopped: boolean;
   quiet_until: string | null;
   quiet_policy: HeldAction['quietPolicy'];
+  capped: boolean;
   gen: number;
   traceparent: string | null;
 };
@@ -53,7 +56,9 @@ const HELD = sql`
   app_now() > due_at + make_interval(secs => max_lateness_seconds) as overdue,
   account.stopped_at is not null or organization.stopped_at is not null as stopped, account.quiet_policy,
   case when account.quiet_from is not null
-       then to_json(after_quiet_hours(app_now(), account, user_id, action.id)) #>> '{}' end as quiet_until`;
+       then to_json(after_quiet_hours(app_now(), account, user_id, action.id)) #>> '{}' end as quiet_until,
+  exists (select from frequency_cap as cap where cap.line_oa_id = action.line_oa_id)
+    and not exists (select from trigger_rule as rule where rule.id = action.trigger_rule_id and rule.exempt_from_caps) as capped`;
 
 const ACTION_WITH_ACCOUNT = sql`
   scheduled_action as action
@@ -109,6 +114,7 @@ const parseHeld = (row: HeldRow): HeldAction => ({
   stopped: row.stopped,
   quietUntil: row.quiet_until,
   quietPolicy: row.quiet_policy,
+  capped: row.capped,
   gen: row.gen,
   traceparent: row.traceparent,
 });

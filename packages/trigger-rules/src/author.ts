@@ -5,9 +5,12 @@ import {
   FREQUENCIES,
   isStorable,
   NOT_STORABLE,
+  REENTRIES,
   RULE_ACTION_CONFIGS,
+  RULE_MODES,
   type RuleAction,
   type RuleActionDraft,
+  type RuleMode,
   SOURCE_TYPES,
   type Tenant,
 } from '@dueline/contracts';
@@ -26,59 +29,88 @@ const ruleDraft = z.strictObject({
   whenDisabled: z.enum(['cancel', 'hold']).default('cancel'),
   frequency: z.enum(FREQUENCIES).default('once_per_hour'), // the seeds' default
   cooldownSeconds: z.number().int().min(0).max(2_147_483_647).default(0),
+  reentry: z.enum(REENTRIES).default('always'),
+  mode: z.enum(RULE_MODES).default('live'),
+  exemptFromCaps: z.boolean().default(false),
 });
 
 /** A rule as a person writes it. */
 export type RuleDraft<Type extends ActionType = ActionType> = Omit<z.input<typeof ruleDraft>, keyof RuleActionDraft> &
   RuleActionDraft<Type>;
 
+/** A rule as its author sees it, with what was left out filled in. */
+export type RuleDocument = Omit<z.output<typeof ruleDraft>, keyof RuleAction> & RuleAction;
+
 /**
- * Creates a rule, live at once, and returns its id.
+ * Reads what a person wrote as a rule. Pure.
+ *
+ * @param root What the JSON pointer to a wrong field begins with, `rule` or nothing.
+ */
+export function readRule(
+  draft: unknown,
+  root: 'rule' | '' = 'rule',
+): { readonly rule: RuleDocument } | { readonly problem: string } {
+  const parsed = ruleDraft.safeParse(draft);
+  if (!parsed.success) return { problem: describeIssue(root, parsed.error) };
+  const action = RULE_ACTION_CONFIGS[parsed.data.actionType].safeParse(parsed.data.actionConfig);
+  if (!action.success) return { problem: describeIssue(root, action.error, 'actionConfig') };
+  return { rule: { ...parsed.data, actionConfig: action.data } as RuleDocument }; // the schema is that of the type
+}
+
+/**
+ * Creates a rule, live at once unless its mode says otherwise, and returns its id.
  *
  * @throws PermanentError whose message names the first wrong field as a JSON pointer and what is wrong with it.
  */
 export async function createRule(db: Db, tenant: Tenant, draft: RuleDraft): Promise<string> {
-  const parsed = ruleDraft.safeParse(draft);
-  if (!parsed.success) throw new PermanentError(`rule is invalid at ${describeIssue('rule', parsed.error)}`);
-  const action = RULE_ACTION_CONFIGS[parsed.data.actionType].safeParse(parsed.data.actionConfig);
-  if (!action.success)
-    throw new PermanentError(`rule is invalid at ${describeIssue('rule/actionConfig', action.error)}`);
-  const rule = { ...parsed.data, actionConfig: action.data };
-  return inTenant(db, tenant, async (tx) => {
-    await checkReferences(tx, rule);
-    const { rows } = await tx.execute<{ id: string }>(sql`
-      insert into trigger_rule (organization_id, line_oa_id, name, source_type, source_config, action_type, action_config, enabled,
-                                when_disabled, frequency, cooldown_seconds)
-      values (${tenant.organizationId}, ${tenant.lineOaId}, ${rule.name}, ${rule.sourceType}, ${JSON.stringify(rule.sourceConfig)},
-              ${rule.actionType}, ${JSON.stringify(rule.actionConfig)}, ${rule.enabled}, ${rule.whenDisabled}, ${rule.frequency}, ${rule.cooldownSeconds})
-      returning id`);
-    if (rows[0] === undefined) throw new Error('insert returned no row');
-    return rows[0].id;
-  });
+  const read = readRule(draft);
+  if ('problem' in read) throw invalid(read.problem);
+  return inTenant(db, tenant, (tx) => insertRule(tx, tenant, read.rule));
 }
 
-/** What an action names must be there, in this account. */
-async function checkReferences(tx: Tx, { actionConfig }: { actionConfig: RuleAction['actionConfig'] }): Promise<void> {
+const invalid = (problem: string) => new PermanentError(`rule is invalid at ${problem}`);
+
+/** @throws PermanentError when what the rule names is not in the account. */
+export async function insertRule(tx: Tx, tenant: Tenant, rule: RuleDocument): Promise<string> {
+  const missing = await missingReference(tx, rule);
+  if (missing !== undefined) throw invalid(missing);
+  const { rows } = await tx.execute<{ id: string }>(sql`
+    insert into trigger_rule (organization_id, line_oa_id, name, source_type, source_config, action_type, action_config, enabled,
+                              when_disabled, frequency, cooldown_seconds, reentry, mode, exempt_from_caps)
+    values (${tenant.organizationId}, ${tenant.lineOaId}, ${rule.name}, ${rule.sourceType}, ${JSON.stringify(rule.sourceConfig)},
+            ${rule.actionType}, ${JSON.stringify(rule.actionConfig)}, ${rule.enabled}, ${rule.whenDisabled}, ${rule.frequency},
+            ${rule.cooldownSeconds}, ${rule.reentry}, ${rule.mode}, ${rule.exemptFromCaps})
+    returning id`);
+  if (rows[0] === undefined) throw new Error('insert returned no row');
+  return rows[0].id;
+}
+
+/** What an action names that is not there, in this account, with the pointer to it. */
+export async function missingReference(
+  tx: Tx,
+  { actionConfig }: Pick<RuleDocument, 'actionConfig'>,
+  root: 'rule' | '' = 'rule',
+): Promise<string | undefined> {
+  const at = (field: string) => `${root === '' ? '' : `/${root}`}/actionConfig/${field}`;
+  const says = (what: string) => `there is no such ${what} in this account`;
   if ('audienceId' in actionConfig) {
     const { rowCount } = await tx.execute(sql`
       select from audience where id = ${actionConfig.audienceId} and deleted_date is null`);
-    if (rowCount === 0) throw missing('audienceId', 'audience');
+    if (rowCount === 0) return `${at('audienceId')}: ${says('audience')}`;
   }
   if ('richMenuId' in actionConfig) {
     const { rowCount } = await tx.execute(sql`
       select from rich_menu where id = ${actionConfig.richMenuId} and deleted_date is null`);
-    if (rowCount === 0) throw missing('richMenuId', 'rich menu');
+    if (rowCount === 0) return `${at('richMenuId')}: ${says('rich menu')}`;
   }
+  return undefined;
 }
-
-const missing = (field: string, what: string) =>
-  new PermanentError(`rule is invalid at /rule/actionConfig/${field}: there is no such ${what} in this account`);
 
 /** Deletes a rule softly: it fires no more, and its waiting actions are cancelled, by the sweep or when they come due. False: no such live rule. */
 export async function deleteRule(db: Db, tenant: Tenant, ruleId: string): Promise<boolean> {
   return inTenant(db, tenant, async (tx) => {
     const { rowCount } = await tx.execute(sql`
-      update trigger_rule set deleted_date = app_now(), updated_date = app_now(), version = version + 1
+      update trigger_rule set deleted_date = app_now(), updated_date = app_now()
        where id = ${ruleId} and deleted_date is null`);
     return rowCount === 1;
   });
@@ -92,8 +124,24 @@ export async function setRuleEnabled(
 ): Promise<boolean> {
   return inTenant(db, tenant, async (tx) => {
     const { rowCount } = await tx.execute(sql`
-      update trigger_rule set enabled = ${enabled}, updated_date = app_now(), version = version + 1
+      update trigger_rule set enabled = ${enabled}, updated_date = app_now()
        where id = ${ruleId} and deleted_date is null`);
+    return rowCount === 1;
+  });
+}
+
+/**
+ * Makes a rule a draft, lets it observe, or publishes it. What waits under a rule that is no longer live is treated as that of a disabled
+ * one. False: no such live rule.
+ */
+export async function setRuleMode(
+  db: Db,
+  tenant: Tenant,
+  { ruleId, mode }: { ruleId: string; mode: RuleMode },
+): Promise<boolean> {
+  return inTenant(db, tenant, async (tx) => {
+    const { rowCount } = await tx.execute(sql`
+      update trigger_rule set mode = ${mode}, updated_date = app_now() where id = ${ruleId} and deleted_date is null`);
     return rowCount === 1;
   });
 }

@@ -9,13 +9,14 @@ export interface Firing {
 
 const firingKey = ({ rule, userId }: Firing): string => `${rule.id}:${userId}`;
 
-/** Whether `frequency` or `cooldown_seconds` limits the rule at all. */
-const isLimited = ({ frequency, cooldownSeconds }: TriggerRule): boolean =>
-  frequency !== 'every_time' || cooldownSeconds > 0;
+/** Whether `frequency`, `cooldown_seconds` or `reentry` limits the rule at all by what happened before. */
+const isLimited = ({ frequency, cooldownSeconds, reentry }: TriggerRule): boolean =>
+  frequency !== 'every_time' || cooldownSeconds > 0 || reentry === 'never';
 
 /**
  * Spends the slots of these firings and says which may fire, in order: `once` is for ever, `once_per_hour` counts 3,600 s
- * from the last fire, a day or week is the calendar's in the account's zone, `cooldown_seconds` rolls; both must pass.
+ * from the last fire, a day or week is the calendar's in the account's zone, `cooldown_seconds` rolls; both must pass, and who must
+ * never enter again has not fired yet. A rule that observes has slots of its own, which limit nothing when it is live.
  *
  * One upsert per (rule, user) in the deciding transaction: of two transactions the second waits and sees the first. Of two
  * firings of one (rule, user) in one call only the first can pass.
@@ -34,8 +35,8 @@ export async function passGate(tx: Tx, firings: readonly Firing[]): Promise<bool
 
 async function upsertGates(tx: Tx, firings: readonly Firing[]): Promise<Set<string>> {
   const { rows } = await tx.execute<{ trigger_rule_id: string; user_id: string }>(sql`
-    insert into rule_gate as gate (organization_id, line_oa_id, trigger_rule_id, user_id, last_fired_at)
-    select organization_id, line_oa_id, trigger_rule_id, user_id, app_now()
+    insert into rule_gate as gate (organization_id, line_oa_id, trigger_rule_id, user_id, mode, last_fired_at)
+    select organization_id, line_oa_id, trigger_rule_id, user_id, mode, app_now()
       from unnest(${column(
         firings.map(({ rule }) => rule.organizationId),
         'bigint',
@@ -51,14 +52,19 @@ async function upsertGates(tx: Tx, firings: readonly Firing[]): Promise<Set<stri
                   ${column(
                     firings.map(({ userId }) => userId),
                     'text',
+                  )},
+                  ${column(
+                    firings.map(({ rule }) => rule.mode),
+                    'text',
                   )})
-        as firing (organization_id, line_oa_id, trigger_rule_id, user_id)
+        as firing (organization_id, line_oa_id, trigger_rule_id, user_id, mode)
      order by trigger_rule_id, user_id
-        on conflict (trigger_rule_id, user_id) do update
+        on conflict (trigger_rule_id, user_id, mode) do update
        set last_fired_at = excluded.last_fired_at, fired_count = gate.fired_count + 1
      where exists (
        select from trigger_rule as rule join line_oa as account on account.id = rule.line_oa_id
         where rule.id = gate.trigger_rule_id
+          and rule.reentry <> 'never'
           and gate.last_fired_at + make_interval(secs => rule.cooldown_seconds) <= app_now()
           and case rule.frequency
                 when 'every_time' then true

@@ -1,7 +1,19 @@
-export { createRule, deleteRule, type RuleDraft, setRuleEnabled } from './author.ts';
+export { type Applied, applyRules, type FieldChange, type RuleChange, type RuleSource } from './apply.ts';
+export {
+  createRule,
+  deleteRule,
+  type RuleDocument,
+  type RuleDraft,
+  readRule,
+  setRuleEnabled,
+  setRuleMode,
+} from './author.ts';
+export { type FrequencyCap, holdRoom, listFrequencyCaps, type Room, setFrequencyCap } from './caps.ts';
 export { type Evaluation, evaluateConditions, type LeafResult } from './conditions.ts';
 export { type Firing, passGate } from './gate.ts';
+export { listRules, type RuleDetail, type RuleSummary, showRule } from './inspect.ts';
 export { TRIGGER_RULE_INVARIANTS } from './invariants.ts';
+export { type Attempt, applyLimits, type Limit } from './limits.ts';
 export { getRuleStates, liveRules, type RuleState } from './live-rules.ts';
 export {
   type CancelledWork,
@@ -15,4 +27,6 @@ export {
 } from './log.ts';
 export { conditionsStillHold, type Match, matchAttributeChange } from './match.ts';
 export { type ActionPlan, planAction } from './plan-action.ts';
+export { inQuietHours } from './quiet-hours.ts';
+export { type CausedDecision, MAX_DECISIONS_PER_ROOT, spendRootBudget } from './root-budget.ts';
 export type { ReadRule, TriggerRule } from './rule.ts';

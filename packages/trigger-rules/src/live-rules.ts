@@ -1,26 +1,25 @@
 import type { SourceType, Tenant } from '@dueline/contracts';
 import { column, sql, type Tx } from '@dueline/db';
-import { parseRule, type ReadRule, type RuleRow } from './rule.ts';
+import { parseRule, type ReadRule, RULE, type RuleRow } from './rule.ts';
 
-/** Rules of an account that listen to this source: enabled and not deleted, in id order. */
+/** Rules of an account that listen to this source: enabled, not deleted, and no drafts, in id order. */
 export async function liveRules(tx: Tx, tenant: Tenant, sourceType: SourceType): Promise<ReadRule[]> {
   const { rows } = await tx.execute<RuleRow>(sql`
-    select id, organization_id, line_oa_id, version, source_type, source_config, action_type, action_config, frequency,
-           cooldown_seconds
-      from trigger_rule
-     where line_oa_id = ${tenant.lineOaId} and organization_id = ${tenant.organizationId}
-       and source_type = ${sourceType} and enabled and deleted_date is null
-     order by id`);
+    select ${RULE}
+      from trigger_rule as rule join line_oa as account on account.id = rule.line_oa_id
+     where rule.line_oa_id = ${tenant.lineOaId} and rule.organization_id = ${tenant.organizationId}
+       and source_type = ${sourceType} and enabled and mode <> 'draft' and rule.deleted_date is null
+     order by rule.id`);
   return rows.map(parseRule);
 }
 
-/** What became of a rule whose action waited. `held`: disabled, and its waiting actions are kept until it is enabled. */
+/** What became of a rule whose action waited. `disabled`: or no longer live. `held`: the same, and its waiting actions are kept until it is enabled. */
 export type RuleState = 'live' | 'disabled' | 'held' | 'deleted';
 
 /** By rule id; a rule that does not exist any more counts as deleted and is left out. */
 export async function getRuleStates(tx: Tx, ruleIds: readonly string[]): Promise<ReadonlyMap<string, RuleState>> {
   const { rows } = await tx.execute<{ id: string; state: RuleState }>(sql`
-    select id, case when deleted_date is not null then 'deleted' when enabled then 'live' when when_disabled = 'hold' then 'held'
+    select id, case when deleted_date is not null then 'deleted' when enabled and mode = 'live' then 'live' when when_disabled = 'hold' then 'held'
                 else 'disabled' end as state
       from trigger_rule where id = any(${column([...new Set(ruleIds)], 'bigint')})`);
   return new Map(rows.map((row) => [row.id, row.state]));

@@ -3,12 +3,13 @@ import { type Alongside, given, type Rows, rowsGiven, rowsOf, sharedGiven, sql, 
 import { storableText } from '@dueline/kernel';
 
 /**
- * What was decided. `fired`: handed to line-delivery; `scheduled`: waits; `unlocked`: need not wait longer; `deferred`: waits longer; the
+ * What was decided. `fired`: handed to line-delivery; `scheduled`: waits; `observed`: would have been one of these; `unlocked`: need not wait longer; `deferred`: waits longer; the
  * others ended here.
  */
 export type Decision =
   | 'fired'
   | 'scheduled'
+  | 'observed'
   | 'unlocked'
   | 'deferred'
   | 'not_matched'
@@ -25,6 +26,8 @@ export const REASON_CODES = [
   'conditions_not_met',
   'conditions_no_longer_hold',
   'frequency',
+  'frequency_cap',
+  'entered_before',
   'already_done',
   'fact_in_time',
   'fact_late',
@@ -76,6 +79,7 @@ export interface LogEntry extends Tenant {
 const STATUS: Record<Decision, 'success' | 'skipped' | 'cancelled' | 'failed'> = {
   fired: 'success',
   scheduled: 'success',
+  observed: 'skipped',
   unlocked: 'success',
   not_matched: 'skipped',
   suppressed: 'skipped',

@@ -3,11 +3,13 @@ import {
   type AttributeChangedConfig,
   attributeChangedConfig,
   type Frequency,
+  type Reentry,
   RULE_ACTION_CONFIGS,
   type RuleAction,
   type SourceType,
   type Tenant,
 } from '@dueline/contracts';
+import { sql } from '@dueline/db';
 
 interface RuleFields extends Tenant {
   readonly id: string;
@@ -16,6 +18,13 @@ interface RuleFields extends Tenant {
   readonly sourceConfig: AttributeChangedConfig;
   readonly frequency: Frequency;
   readonly cooldownSeconds: number;
+  readonly reentry: Reentry;
+  /** A draft is never read. */
+  readonly mode: 'observe' | 'live';
+  /** Whether its account caps what is sent to one person, and the rule is not exempt. */
+  readonly isCapped: boolean;
+  /** Whether its account drops what its quiet hours forbid. */
+  readonly dropsInQuietHours: boolean;
 }
 
 /** A rule as it was when it was read; configs have been checked against their schemas. */
@@ -32,7 +41,17 @@ export type RuleRow = {
   action_config: unknown;
   frequency: Frequency;
   cooldown_seconds: number;
+  reentry: Reentry;
+  mode: 'observe' | 'live';
+  capped: boolean;
+  drops: boolean;
 };
+
+/** The columns of `trigger_rule as rule join line_oa as account` that make a {@link RuleRow}. */
+export const RULE = sql`
+  rule.id, rule.organization_id, rule.line_oa_id, version, source_type, source_config, action_type, action_config, frequency, cooldown_seconds,
+  reentry, mode, not exempt_from_caps and exists (select from frequency_cap as cap where cap.line_oa_id = rule.line_oa_id) as capped,
+  account.quiet_from is not null and account.quiet_policy = 'drop' as drops`;
 
 /** A row that another service wrote past our authoring may break its schema: such a rule is `invalid`, and harms no other. */
 export type ReadRule = { kind: 'rule'; rule: TriggerRule } | { kind: 'invalid'; row: RuleRow; problem: string };
@@ -54,6 +73,10 @@ export function parseRule(row: RuleRow): ReadRule {
       ...action.data,
       frequency: row.frequency,
       cooldownSeconds: row.cooldown_seconds,
+      reentry: row.reentry,
+      mode: row.mode,
+      isCapped: row.capped,
+      dropsInQuietHours: row.drops,
     },
   };
 }
@@ -67,8 +90,10 @@ function parseRuleAction({ action_type, action_config }: RuleRow) {
 
 type SchemaError = { issues: readonly { path: readonly PropertyKey[]; message: string }[] };
 
-/** The first problem, with a JSON pointer to the field. */
-export function describeIssue(root: string, { issues }: SchemaError): string {
+/** The first problem, with a JSON pointer to the field, which begins with `root` unless that is empty. */
+export function describeIssue(root: string, { issues }: SchemaError, ...within: string[]): string {
   const [issue] = issues;
-  return `/${[root, ...(issue?.path ?? [])].map(String).join('/')}: ${issue?.message ?? 'invalid'}`;
+  const steps = [...(root === '' ? [] : [root]), ...within, ...(issue?.path ?? []).map(String)];
+  const pointer = steps.map((step) => `/${step.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+  return `${pointer}: ${issue?.message ?? 'invalid'}`;
 }

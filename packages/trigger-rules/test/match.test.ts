@@ -62,6 +62,7 @@ const rule = (actionConfig: TriggerRule<'send_message'>['actionConfig']): Trigge
     actionConfig,
     frequency: 'once',
     cooldownSeconds: 0,
+    ...{ reentry: 'always', mode: 'live', isCapped: false, dropsInQuietHours: false },
   },
 });
 

@@ -4,7 +4,8 @@ import { id, instant } from './columns.ts';
 
 /**
  * A LINE Official Account. Written by accounts; its token and secret are sealed, and opened in line-delivery only.
- * stopped_at: the emergency stop. quiet_from and quiet_to: local times HH:MM of its zone, during which nothing is sent.
+ * stopped_at: the emergency stop. quiet_from and quiet_to: local times HH:MM of its zone (or, by quiet_zone, of the
+ * person's), during which nothing is sent.
  * line_oa_tenant_key exists so that tenant rows refer to organization and account together.
  */
 export const lineOa = pgTable(
@@ -29,6 +30,9 @@ export const lineOa = pgTable(
     quietPolicy: text('quiet_policy', { enum: ['shift', 'drop', 'ignore'] })
       .notNull()
       .default('shift'),
+    quietZone: text('quiet_zone', { enum: ['account', 'person'] })
+      .notNull()
+      .default('account'),
     spreadMinutes: smallint('spread_minutes').notNull().default(10),
     createdDate: instant('created_date').notNull().default(sql`app_now()`),
     deletedDate: instant('deleted_date'),

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { boolean, index, integer, jsonb, pgTable, text, unique } from 'drizzle-orm/pg-core';
+import { boolean, index, integer, jsonb, pgTable, primaryKey, text, unique } from 'drizzle-orm/pg-core';
 import { id, instant, tenantColumns } from './columns.ts';
 
 /**
@@ -27,10 +27,17 @@ export const triggerRule = pgTable(
     }).notNull(),
     actionConfig: jsonb('action_config').notNull(),
     enabled: boolean('enabled').notNull().default(true),
+    mode: text('mode', { enum: ['draft', 'observe', 'live'] })
+      .notNull()
+      .default('live'),
     frequency: text('frequency', { enum: ['every_time', 'once', 'once_per_hour', 'once_per_day', 'once_per_week'] })
       .notNull()
       .default('once_per_hour'),
     cooldownSeconds: integer('cooldown_seconds').notNull().default(0),
+    reentry: text('reentry', { enum: ['always', 'not_while_open', 'never'] })
+      .notNull()
+      .default('always'),
+    exemptFromCaps: boolean('exempt_from_caps').notNull().default(false),
     whenDisabled: text('when_disabled', { enum: ['cancel', 'hold'] })
       .notNull()
       .default('cancel'),
@@ -45,4 +52,17 @@ export const triggerRule = pgTable(
     index('idx_trigger_rule_line_oa').on(table.lineOaId, table.organizationId),
     index('idx_trigger_rule_deleted_date').on(table.deletedDate),
   ],
+);
+
+/** What a rule said at each of its versions. Written by the triggers of trigger_rule, never changed (guarded). */
+export const triggerRuleVersion = pgTable(
+  'trigger_rule_version',
+  {
+    triggerRuleId: id('trigger_rule_id').notNull(),
+    version: integer('version').notNull(),
+    ...tenantColumns,
+    snapshot: jsonb('snapshot').notNull(),
+    createdDate: instant('created_date').notNull().default(sql`app_now()`),
+  },
+  (table) => [primaryKey({ columns: [table.triggerRuleId, table.version] })],
 );
