@@ -1,6 +1,6 @@
 import { forgetThrottled, noteThrottled } from '@dueline/accounts';
 import type { Db } from '@dueline/db';
-import type { StartedSend } from '@dueline/deliveries';
+import type { AttemptResult, StartedSend } from '@dueline/deliveries';
 import type { LineAccountClient, MonthlyQuota, ThrottleReason } from '@dueline/line-client';
 import type { Pauses } from './pauses.ts';
 
@@ -10,7 +10,7 @@ const RETRY_MS = 60_000;
 const HELD_BACK_SECONDS = 30 * 60;
 /** How long a 429 of an unknown text is taken for one of the rate. */
 const AS_RATE_SECONDS = 15 * 60;
-/** Between two probes of what may have been accepted before the month was used up. */
+/** Between two probes of what may have been accepted before the month was used up, while the account is paused for it. */
 const PROBE_MS = 60 * 60_000;
 
 /** What a 429 is of, and what is known around it. */
@@ -25,10 +25,12 @@ export interface Throttled {
   readonly quota: MonthlyQuota | undefined;
 }
 
-/** What becomes of it: `holdMs` undefined is the usual back-off. */
-export interface ThrottleStep {
+/** How long the delivery is held: `holdMs` undefined is the usual back-off. */
+type Hold = Pick<AttemptResult, 'holdMs' | 'whilePausedMs'>;
+
+/** What becomes of it. */
+export interface ThrottleStep extends Hold {
   readonly pause: 'monthly_limit' | 'held_back' | undefined;
-  readonly holdMs: number | undefined;
 }
 
 /** Whether LINE's numbers must be asked for. */
@@ -42,11 +44,11 @@ export const isUsedUp = (quota: MonthlyQuota | undefined, wanted: number): boole
 /** What follows a 429. Pure. */
 export function throttleStep(throttled: Throttled): ThrottleStep {
   const { reason, verdict, wanted, seconds, quota } = throttled;
-  if (!needsQuota(throttled)) return { pause: undefined, holdMs: undefined };
+  if (!needsQuota(throttled)) return { pause: undefined };
   const isHeldBack = seconds >= HELD_BACK_SECONDS;
   const pause = isUsedUp(quota, wanted) ? 'monthly_limit' : isHeldBack ? 'held_back' : undefined;
   const isProbed = verdict === 'ambiguous' && (reason === 'monthly' || pause !== undefined);
-  return { pause, holdMs: isProbed ? PROBE_MS : RETRY_MS };
+  return { pause, holdMs: RETRY_MS, ...(isProbed && { whilePausedMs: PROBE_MS }) };
 }
 
 export interface ThrottleDeps {
@@ -74,18 +76,18 @@ export function createThrottleJudge({ db, line, pauses }: ThrottleDeps) {
   };
   return {
     /** Pauses the account if it must be. Returns how long the delivery is held. */
-    async judge(delivery: StartedSend, { reason, detail, token }: ThrottledAnswer): Promise<number | undefined> {
-      if (reason !== 'monthly' && reason !== 'unknown') return undefined;
+    async judge(delivery: StartedSend, { reason, detail, token }: ThrottledAnswer): Promise<Hold> {
+      if (reason !== 'monthly' && reason !== 'unknown') return {};
       throttled.add(delivery.lineOaId);
       const seconds = await noteThrottled(db, delivery);
       const quota = needsQuota({ reason, seconds }) ? await quotaOf(delivery.lineOaId, token) : undefined;
       const wanted = wantedBy(delivery);
-      const step = throttleStep({ reason, verdict: delivery.verdict, wanted, seconds, quota });
-      if (step.pause !== undefined) {
+      const { pause, ...hold } = throttleStep({ reason, verdict: delivery.verdict, wanted, seconds, quota });
+      if (pause !== undefined) {
         const shortage = { quota: quota?.value ?? null, used: quota?.used ?? null, wanted };
-        await pauses.pause(delivery, { reasonCode: step.pause, reason: detail, shortage });
+        await pauses.pause(delivery, { reasonCode: pause, reason: detail, shortage });
       }
-      return step.holdMs;
+      return hold;
     },
     /** LINE accepted a delivery of the account. */
     async accepted({ lineOaId }: Pick<StartedSend, 'lineOaId'>): Promise<void> {

@@ -35,14 +35,15 @@ export interface GuardDeps {
   readonly refusals: ReturnType<typeof createRefusalJudge>;
 }
 
-/** A clean delivery of an account that was paused meanwhile: it waits for the end of the pause. */
-const CLEAN_HOLD_MS = 60_000;
-/** Between two probes of one in doubt, of which only acceptance tells anything. */
+/** After an answer that paused the account: a clean delivery waits for the end of the pause. */
+const HOLD_MS = 60_000;
+/** Between two probes of one in doubt while its account is paused. */
 const PROBE_MS = 600_000;
 /** When an answer could not be judged. */
 const UNJUDGED_MS = 60_000;
 
-const heldMs = ({ verdict }: StartedDelivery): number => (verdict === 'clean' ? CLEAN_HOLD_MS : PROBE_MS);
+const heldFor = ({ verdict }: StartedDelivery): Judgement =>
+  verdict === 'clean' ? { holdMs: HOLD_MS } : { holdMs: HOLD_MS, whilePausedMs: PROBE_MS };
 
 export function createGuard(deps: GuardDeps): Guard {
   return {
@@ -53,7 +54,7 @@ export function createGuard(deps: GuardDeps): Guard {
   };
 }
 
-type Judgement = Pick<AttemptResult, 'holdMs' | 'refusedFor'>;
+type Judgement = Pick<AttemptResult, 'holdMs' | 'whilePausedMs' | 'refusedFor'>;
 
 async function judged(
   { log }: GuardDeps,
@@ -77,7 +78,7 @@ async function accountsFault(
 ): Promise<Judgement | undefined> {
   const pause = async (reasonCode: 'token_refused' | 'forbidden', reason: string): Promise<Judgement> => {
     await pauses.pause(delivery, { reasonCode, reason });
-    return { holdMs: heldMs(delivery) };
+    return heldFor(delivery);
   };
   if (tokenError instanceof TokenRefusedError) return pause('token_refused', tokenError.message);
   if (asked === undefined) return undefined;
@@ -96,10 +97,8 @@ async function judgeSend(deps: GuardDeps, send: StartedSend, attempt: SentAttemp
   if (fault !== undefined || attempt.asked === undefined) return fault ?? {};
   const { answer, token } = attempt.asked;
   switch (answer.kind) {
-    case 'throttled': {
-      const holdMs = await deps.throttles.judge(send, { ...answer, token });
-      return holdMs === undefined ? {} : { holdMs };
-    }
+    case 'throttled':
+      return deps.throttles.judge(send, { ...answer, token });
     case 'refused': {
       if (answer.status !== 400 || send.verdict !== 'clean') return {};
       const verdict = await deps.refusals.judge(send, { detail: answer.detail, token });

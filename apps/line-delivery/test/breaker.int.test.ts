@@ -122,7 +122,7 @@ test('one that is refused again a minute later, when LINE serves others, is its 
 test('when LINE does not say whether the content is bad, nobody is failed', async () => {
   await using database = await testDb();
   const stage = await stageOf(database.db);
-  const replica = replicaOf(stage, { ...BREAKER_LIMITS, refusals: 100 });
+  const replica = replicaOf(stage, { limits: { ...BREAKER_LIMITS, refusals: 100 } });
   await planPushes(stage, 3);
   stage.simulator.faults.set({
     rules: [

@@ -68,7 +68,13 @@ export async function stageOf(db: Db, channel: Partial<ChannelConfig> = {}) {
 export type Stage = Awaited<ReturnType<typeof stageOf>>;
 
 /** One replica of line-delivery. */
-export function replicaOf({ db, simulator, tenant }: Stage, limits: BreakerLimits = BREAKER_LIMITS) {
+export function replicaOf(
+  { db, simulator, tenant }: Stage,
+  {
+    limits = BREAKER_LIMITS,
+    beforeSettle,
+  }: { limits?: BreakerLimits /** Between LINE's answer and its record. */; beforeSettle?: () => Promise<void> } = {},
+) {
   const line = createLineAccountClient({ baseUrl: simulator.apiUrl });
   const sender = createLineClient({ baseUrl: simulator.apiUrl, attemptTimeoutMs: 2_000 });
   onTestFinished(() => {
@@ -96,7 +102,10 @@ export function replicaOf({ db, simulator, tenant }: Stage, limits: BreakerLimit
         channelAccessToken: tokens.get,
       },
       start: { claimedBy: 'line-delivery/test:1', leaseSeconds: 30, settleSeconds: 0 },
-      settle: async (settlement) => (await settleDeliveries(db, [settlement])).size === 1,
+      settle: async (settlement) => {
+        await beforeSettle?.();
+        return (await settleDeliveries(db, [settlement])).size === 1;
+      },
       onSettled: (_outcome, started) => settled(started),
     });
     await execute(message(tenant, { tickets }), context);

@@ -5,7 +5,7 @@ import { shortageIsOver } from '../src/look-at-paused.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
-const RATE = { pause: undefined, holdMs: undefined };
+const RATE = { pause: undefined };
 const room = { value: 1_000, used: 400 };
 const full = { value: 1_000, used: 1_000 };
 const tooFew = { value: 1_000, used: 501 };
@@ -18,10 +18,18 @@ const ROWS: Row[] = [
   ['one user', { reason: 'same_user', seconds: 9_999 }, RATE],
   ['the rate, in doubt', { reason: 'rate', ...doubt }, RATE],
   ['the month, used up', { quota: full }, { pause: 'monthly_limit', holdMs: MINUTE_MS }],
-  ['the month, used up, in doubt', { quota: full, ...doubt }, { pause: 'monthly_limit', holdMs: HOUR_MS }],
+  [
+    'the month, used up, in doubt',
+    { quota: full, ...doubt },
+    { pause: 'monthly_limit', holdMs: MINUTE_MS, whilePausedMs: HOUR_MS },
+  ],
   ['the month, no room for so many', { quota: tooFew }, { pause: 'monthly_limit', holdMs: MINUTE_MS }],
   ['the month, with room', { quota: room }, { pause: undefined, holdMs: MINUTE_MS }],
-  ['the month, with room, in doubt', { quota: room, ...doubt }, { pause: undefined, holdMs: HOUR_MS }],
+  [
+    'the month, with room, in doubt',
+    { quota: room, ...doubt },
+    { pause: undefined, holdMs: MINUTE_MS, whilePausedMs: HOUR_MS },
+  ],
   ['the month, with room for 29 minutes', { quota: room, seconds: 1_799 }, { pause: undefined, holdMs: MINUTE_MS }],
   ['the month, with room for 30 minutes', { quota: room, seconds: 1_800 }, { pause: 'held_back', holdMs: MINUTE_MS }],
   ['the month, without a limit', { quota: { value: null, used: 9 } }, { pause: undefined, holdMs: MINUTE_MS }],

@@ -180,6 +180,54 @@ test('one that may have been accepted before the month was used up is asked for 
   expect(stage.requests('/v2/bot/message/push')).toHaveLength(3);
 });
 
+test('one that may have been accepted is asked for every minute while its account is not paused, though the month has no room for it now', async () => {
+  await using database = await testDb();
+  const stage = await stageOf(database.db, { quota: limited(10) });
+  const replica = replicaOf(stage);
+  await planPushes(stage, 1);
+  stage.simulator.faults.set({
+    rules: [
+      { id: 'lost', match: { endpoint: 'push', nth: [1] }, effect: { type: 'reset' }, phase: 'beforeAccept' },
+      { id: 'untold', match: { endpoint: 'quota' }, effect: { type: 'reset' } },
+    ],
+  });
+  await replica.round();
+  stage.simulator.scenario.consumeOutside(CHANNEL.channelId, 10);
+  await stage.pass(180);
+  await replica.round();
+  expect([await stage.status(), await stage.states()]).toEqual(['active', ['planned 1']]);
+
+  stage.simulator.scenario.setQuota(CHANNEL.channelId, limited(5_000));
+  await stage.pass(61);
+  await replica.round();
+  expect(await stage.states()).toEqual(['accepted 1']);
+});
+
+test('one whose answer is written when the pause that it led to is over waits a minute, not an hour', async () => {
+  await using database = await testDb();
+  const stage = await stageOf(database.db, { quota: limited(10) });
+  let meanwhile = async () => {};
+  const replica = replicaOf(stage, { beforeSettle: () => meanwhile() });
+  await planPushes(stage, 1);
+  stage.simulator.faults.set({
+    rules: [{ id: 'lost', match: { endpoint: 'push', nth: [1] }, effect: { type: 'reset' }, phase: 'beforeAccept' }],
+  });
+  await replica.round();
+  stage.simulator.scenario.consumeOutside(CHANNEL.channelId, 10);
+  await stage.pass(180);
+  meanwhile = async () => {
+    expect(await stage.status()).toBe('paused_quota');
+    stage.simulator.scenario.setQuota(CHANNEL.channelId, limited(5_000));
+    await replica.look();
+  };
+  await replica.round();
+  expect([await stage.status(), await stage.states()]).toEqual(['active', ['planned 1']]);
+  meanwhile = async () => {};
+  await stage.pass(61);
+  await replica.round();
+  expect(await stage.states()).toEqual(['accepted 1']);
+});
+
 test('an account that is stopped while it is paused stays stopped, whatever becomes of the pause', async () => {
   await using database = await testDb();
   const stage = await stageOf(database.db, { quota: limited(1) });

@@ -1,4 +1,4 @@
-import type { StartedMenu, StartedSend } from '@dueline/deliveries';
+import type { AttemptResult, StartedMenu, StartedSend } from '@dueline/deliveries';
 import type { LineOutcome } from '@dueline/line-client';
 import { expect, test, vi } from 'vitest';
 import type { RefusalVerdict } from '../src/judge-refusal.ts';
@@ -15,7 +15,7 @@ const delivery: StartedSend = {
 interface World {
   readonly next?: 'again' | 'refused';
   readonly refusal?: RefusalVerdict;
-  readonly throttleMs?: number;
+  readonly throttled?: Pick<AttemptResult, 'holdMs' | 'whilePausedMs'>;
   readonly isBroken?: boolean;
 }
 
@@ -29,7 +29,7 @@ function worldOf(world: World) {
       pause: async (_tenant, { reasonCode }) => void paused.push(reasonCode),
       unpause: vi.fn(),
     },
-    throttles: { judge: async () => world.throttleMs, accepted: async () => undefined },
+    throttles: { judge: async () => world.throttled ?? {}, accepted: async () => undefined },
     refusals: {
       admit: async (_lineOaId, tickets) => tickets,
       judge: world.isBroken ? broken : async () => world.refusal ?? 'recipients',
@@ -41,8 +41,9 @@ function worldOf(world: World) {
 
 async function judge(attempt: SentAttempt, verdict: StartedSend['verdict'], world: World) {
   const { guard, paused } = worldOf(world);
-  const { holdMs, refusedFor } = await guard.judge({ ...delivery, verdict }, attempt);
-  return { paused, ...(holdMs !== undefined && { holdMs }), ...(refusedFor !== undefined && { refusedFor }) };
+  const { result } = attempt;
+  const judged = await guard.judge({ ...delivery, verdict }, attempt);
+  return { paused, ...Object.fromEntries(Object.entries(judged).filter(([name]) => !(name in result))) };
 }
 
 type NoSuccess = Exclude<LineOutcome, { kind: 'accepted' | 'already' }>;
@@ -56,7 +57,7 @@ const throttled = asked<NoSuccess>({ kind: 'throttled', status: 429, reason: 'mo
 const noToken = (tokenError: Error) => ({ result: { outcome: 'auth' as const }, tokenError });
 const nothing = { paused: [] };
 
-type Expected = { paused: string[]; holdMs?: number; refusedFor?: string };
+type Expected = { paused: string[]; holdMs?: number; whilePausedMs?: number; refusedFor?: string };
 const ROWS: [what: string, SentAttempt, World, clean: Expected, ambiguous: Expected][] = [
   ['accepted', asked({ kind: 'accepted', requestId: 'r', sentMessageIds: [] }), {}, nothing, nothing],
   [
@@ -74,24 +75,30 @@ const ROWS: [what: string, SentAttempt, World, clean: Expected, ambiguous: Expec
     auth,
     { next: 'refused' },
     { paused: ['token_refused'], holdMs: MINUTE_MS },
-    { paused: ['token_refused'], holdMs: TEN_MINUTES_MS },
+    { paused: ['token_refused'], holdMs: MINUTE_MS, whilePausedMs: TEN_MINUTES_MS },
   ],
   [
     'no token for its credentials',
     noToken(new TokenRefusedError('no')),
     {},
     { paused: ['token_refused'], holdMs: MINUTE_MS },
-    { paused: ['token_refused'], holdMs: TEN_MINUTES_MS },
+    { paused: ['token_refused'], holdMs: MINUTE_MS, whilePausedMs: TEN_MINUTES_MS },
   ],
   ['no token now', noToken(new Error('away')), {}, nothing, nothing],
   ['429 at the usual pace', throttled, {}, nothing, nothing],
-  ['429 at a pace of its own', throttled, { throttleMs: 5 }, { paused: [], holdMs: 5 }, { paused: [], holdMs: 5 }],
+  [
+    '429 at a pace of its own',
+    throttled,
+    { throttled: { holdMs: 5, whilePausedMs: 9 } },
+    { paused: [], holdMs: 5, whilePausedMs: 9 },
+    { paused: [], holdMs: 5, whilePausedMs: 9 },
+  ],
   [
     '403',
     refused(403),
     {},
     { paused: ['forbidden'], holdMs: MINUTE_MS },
-    { paused: ['forbidden'], holdMs: TEN_MINUTES_MS },
+    { paused: ['forbidden'], holdMs: MINUTE_MS, whilePausedMs: TEN_MINUTES_MS },
   ],
   ['400, bad content', refused(400), { refusal: 'content' }, { paused: [], refusedFor: 'content' }, nothing],
   ['400, a recipient', refused(400), {}, { paused: [], refusedFor: 'recipients' }, nothing],
@@ -129,7 +136,7 @@ const OF_MENUS: [what: string, MenuAttempt, World, Expected][] = [
   ],
   ['403', refused(403), {}, { paused: ['forbidden'], holdMs: MINUTE_MS }],
   ['400, which validation knows nothing of', refused(400), { isBroken: true }, nothing],
-  ['429', throttled, { throttleMs: 5 }, nothing],
+  ['429', throttled, { throttled: { holdMs: 5 } }, nothing],
 ];
 
 test.for(OF_MENUS)('a question about a menu, %s: what it says of the account', async ([, attempt, world, expected]) => {

@@ -1,4 +1,4 @@
-import { column, type Db, sql, type Tx } from '@dueline/db';
+import { column, type Db, type SQL, sql, type Tx } from '@dueline/db';
 import { storableText } from '@dueline/kernel';
 import { endOfRefusal, insertParts, MOVED_COLUMNS, partsOf, type RefusalEnd } from './split.ts';
 import type { StartedDelivery } from './start.ts';
@@ -16,6 +16,8 @@ export interface AttemptResult {
   readonly detail?: string | undefined;
   /** Not to be ended by a refusal, nor asked at the usual pace: planned again after so many milliseconds of product time. */
   readonly holdMs?: number | undefined;
+  /** Instead of `holdMs`, while the account is paused: the end of the pause wakes the delivery. */
+  readonly whilePausedMs?: number | undefined;
   /** Of a clean refusal, whose fault it is: the content's, for everybody, or that of some of its recipients (unless given). */
   readonly refusedFor?: 'content' | 'recipients' | undefined;
 }
@@ -42,6 +44,7 @@ export async function settleDeliveries(db: Db | Tx, settlements: readonly Settle
   const rows = settlements.map((settlement) => ({ ...settlement, next: stepAfter(settlement) }));
   const split = rows.filter(({ next }) => next.to === 'split');
   const parts = await partsOf(db, split);
+  const { held, waitMs } = holdWhilePaused(rows);
   const col = (read: (row: SettlementRow) => string | number | null | undefined, type: 'bigint' | 'integer' | 'text') =>
     column(
       rows.map((row) => read(row) ?? null),
@@ -53,14 +56,14 @@ export async function settleDeliveries(db: Db | Tx, settlements: readonly Settle
         ${col(({ started }) => started.id, 'bigint')}, ${col(({ started }) => started.fence, 'bigint')},
         ${col(({ started }) => started.attemptNo, 'integer')}, ${col(({ started }) => started.retryKey, 'text')},
         ${col(({ next }) => next.to, 'text')},
-        ${col(({ next }) => (next.to === 'planned' ? next.waitMs : 0), 'integer')},
+        ${col(({ next }) => (next.to === 'planned' ? next.waitMs : 0), 'integer')}, ${col(pausedWaitOf, 'integer')},
         ${col(({ next, result }) => ('reasonCode' in next ? next.reasonCode : result.outcome), 'text')},
         ${col(({ result }) => result.outcome, 'text')}, ${col(({ result }) => result.httpStatus, 'integer')},
         ${col(({ result }) => result.lineRequestId, 'text')}, ${col(({ result }) => result.acceptedRequestId, 'text')},
         ${col(({ result }) => (result.detail === undefined ? null : storableText(result.detail)), 'text')})
-        as verdict (id, fence, attempt_no, retry_key, next_status, wait_ms, reason_code, outcome, http_status, line_request_id, accepted_request_id, detail)
-    ), held as materialized (
-      select delivery.id,
+        as verdict (id, fence, attempt_no, retry_key, next_status, wait_ms, paused_wait_ms, reason_code, outcome, http_status, line_request_id, accepted_request_id, detail)
+    )${held}, held as materialized (
+      select delivery.id, ${waitMs} as wait_ms,
              case when ${isProven} then 'accepted' else verdict.next_status end as next_status
         from delivery join verdict on delivery.id = verdict.id
        where (delivery.status = 'sending' and delivery.fence = verdict.fence)
@@ -81,7 +84,7 @@ export async function settleDeliveries(db: Db | Tx, settlements: readonly Settle
            accepted_at = case when held.next_status = 'accepted' then app_now() end,
            line_request_id = coalesce(verdict.line_request_id, delivery.line_request_id),
            line_accepted_request_id = verdict.accepted_request_id,
-           next_attempt_at = app_now() + make_interval(secs => verdict.wait_ms / 1000.0),
+           next_attempt_at = app_now() + make_interval(secs => held.wait_ms / 1000.0),
            published_at = case when held.next_status = 'planned' then null else delivery.published_at end,
            announce_count = 0,
            reason_code = case when held.next_status = 'accepted' then null else verdict.reason_code end,
@@ -92,6 +95,25 @@ export async function settleDeliveries(db: Db | Tx, settlements: readonly Settle
     )${parts.length === 0 ? sql`` : insertParts(parts)}
     select id from moved`);
   return new Set(moved.rows.map((row) => row.id));
+}
+
+const pausedWaitOf = ({ next, result }: SettlementRow): number | undefined =>
+  next.to === 'planned' && result.holdMs !== undefined ? result.whilePausedMs : undefined;
+
+/**
+ * Parts of the statement that settles. Whoever waits longer because its account is paused must not do so after the pause: the account is held
+ * until the wait is written, so that it is either seen as it is now or woken by whoever ends its pause. Held before any delivery.
+ */
+function holdWhilePaused(rows: readonly SettlementRow[]): { held: SQL; waitMs: SQL } {
+  const ids = rows.flatMap((row) => (pausedWaitOf(row) === undefined ? [] : [row.started.lineOaId]));
+  if (ids.length === 0) return { held: sql``, waitMs: sql`verdict.wait_ms` };
+  return {
+    held: sql`, account as materialized (
+      select id, status from line_oa where id = any(${column([...new Set(ids)], 'bigint')}) order by id for share
+    )`,
+    waitMs: sql`case when delivery.line_oa_id = any(array(select id from account where status <> 'active'))
+                     then coalesce(verdict.paused_wait_ms, verdict.wait_ms) else verdict.wait_ms end`,
+  };
 }
 
 function stepAfter({ started, result }: Settlement): NextStep | RefusalEnd {
