@@ -9,6 +9,7 @@ export type { Campaign, CampaignChunk } from './campaign.ts';
 export { type ClaimedCampaign, claimCampaigns, failLateCampaigns, releaseCampaign } from './claim.ts';
 export { closeCampaigns, heartbeatCampaign } from './close.ts';
 export { CAMPAIGN_INVARIANTS } from './invariants.ts';
+export { type CampaignDetail, type CampaignPage, type CampaignView, listCampaigns, showCampaign } from './look.ts';
 export { reapCampaigns, recoverEarlierBoots } from './reap.ts';
 export { type CampaignResult, getCampaignResult } from './result.ts';
 export {
