@@ -39,22 +39,24 @@ export async function countCampaignClicks(
   tenant: Tenant,
   { campaignId }: { campaignId: string },
 ): Promise<CampaignClicks> {
-  // One person at a time in the order of the index: the clicks themselves are neither sorted nor kept.
+  // Each link person by person in the order of its index, which keeps and sorts nothing; who is behind several links is a look of its own.
   const counts = sql`
     with issued as materialized (select id, tracked_link_id from link_issue where campaign_id = ${campaignId}),
-    person as materialized (
-      select tracked_link_id, click.user_id, click.clicks
-        from issued cross join lateral (
-          select user_id, count(*) as clicks from link_click where link_issue_id = issued.id and not is_robot group by user_id) as click
-    ), counted as (
-      select tracked_link_id, sum(clicks) as clicks, count(distinct user_id) as people, sum(clicks) filter (where user_id is null) as by_unknown
-        from person group by rollup (tracked_link_id)
+    counted as materialized (
+      select tracked_link_id, click.* from issued cross join lateral (
+        select coalesce(sum(clicks), 0) as clicks, count(user_id) as people, coalesce(sum(clicks) filter (where user_id is null), 0) as by_unknown
+          from (select user_id, count(*) as clicks from link_click where link_issue_id = issued.id and not is_robot group by user_id) as person
+        ) as click
+    ), everybody as (
+      select distinct user_id from issued join link_click on link_issue_id = issued.id and not is_robot and user_id is not null
+       where (select count(*) from counted where people > 0) > 1
     )
-    select link.id as tracked_link_id, link.name, link.url, coalesce(clicks, 0)::int as clicks, coalesce(people, 0)::int as people,
-           coalesce(by_unknown, 0)::int as by_unknown
-      from issued join tracked_link as link on link.id = issued.tracked_link_id left join counted using (tracked_link_id)
+    select link.id as tracked_link_id, link.name, link.url, clicks::int, people::int, by_unknown::int
+      from counted join tracked_link as link on link.id = counted.tracked_link_id
      union all
-    select null, '', '', coalesce(clicks, 0)::int, people::int, coalesce(by_unknown, 0)::int from counted where tracked_link_id is null
+    select null, '', '', coalesce(sum(clicks), 0)::int, greatest(max(people), (select count(*) from everybody))::int,
+           coalesce(sum(by_unknown), 0)::int
+      from counted
      order by tracked_link_id`;
   return refuseIf({ '22P02': 'no such campaign in this account' }, () =>
     inTenant(db, tenant, async (tx) => {
