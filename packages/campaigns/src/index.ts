@@ -9,8 +9,11 @@ export type { Campaign, CampaignChunk } from './campaign.ts';
 export { type ClaimedCampaign, claimCampaigns, failLateCampaigns, releaseCampaign } from './claim.ts';
 export { closeCampaigns, heartbeatCampaign } from './close.ts';
 export { CAMPAIGN_INVARIANTS } from './invariants.ts';
+export { type CampaignDetail, type CampaignPage, type CampaignView, listCampaigns, showCampaign } from './look.ts';
+export { CAMPAIGN_OUTCOMES, type CampaignOutcome, type CampaignStanding, campaignOutcome } from './outcome.ts';
 export { reapCampaigns, recoverEarlierBoots } from './reap.ts';
-export { type CampaignResult, getCampaignResult } from './result.ts';
+export { type CampaignReport, getCampaignReport } from './report.ts';
+export { type ByEnd, type CampaignResult, getCampaignResult, type RequestCount } from './result.ts';
 export {
   type CampaignStart,
   getCampaignAndValidate,

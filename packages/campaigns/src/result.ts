@@ -1,7 +1,8 @@
-import { type Db, sql } from '@dueline/db';
+import { type Db, type SQL, sql } from '@dueline/db';
 
-/** What became of the people of a campaign, in numbers. `accepted` says that LINE took the message for them, not that they received it. */
-export interface CampaignResult {
+/** What becomes of people or requests of a campaign, by name: accepted, one of the other ends, or `open`. */
+export interface ByEnd {
+  /** LINE took the message for them, which is not to say that they received it. */
   readonly accepted: number;
   /** LINE takes the message, but not these people. */
   readonly invalid: number;
@@ -15,31 +16,58 @@ export interface CampaignResult {
   readonly open: number;
 }
 
+/** Everybody whom a frozen campaign reaches, in numbers. */
+export type CampaignResult = ByEnd;
+
+/** Requests that ended alike, and for the same reason. */
+export interface RequestCount {
+  readonly end: keyof ByEnd;
+  /** Null: there is nothing to explain. */
+  readonly reasonCode: string | null;
+  readonly requests: number;
+  /** Null of a broadcast, whose people LINE alone knows. */
+  readonly people: number | null;
+  /** Of these requests; RFC 3339, product time. */
+  readonly firstAttemptAt: string | null;
+  readonly lastAcceptedAt: string | null;
+}
+
+/** Counted from the requests, so it is right at any time; the parts of what was split count, not the whole. Nothing before the freeze. */
+export const requestCounts = (campaignId: string): SQL => sql`
+    with request as materialized (
+      select case when status in ('planned', 'sending') then 'open'
+                  when status = 'refused' and reason_code = 'invalid_recipient' then 'invalid' else status end as "end",
+             case when status not in ('accepted', 'planned', 'sending') then reason_code end as "reasonCode",
+             case when split_path = '' then user_count else jsonb_array_length(body::jsonb -> 'to') end as people,
+             first_attempt_at, accepted_at
+        from delivery join campaign_chunk as chunk using (campaign_id, chunk_no)
+       where delivery.campaign_id = ${campaignId} and status <> 'split'
+    )
+    select "end", "reasonCode", count(*)::int as requests, sum(people)::int as people,
+           min(first_attempt_at) as "firstAttemptAt", max(accepted_at) as "lastAcceptedAt"
+      from request group by "end", "reasonCode" order by 1, 2`;
+
+/** So many of each end. */
+export function sumByEnd(counts: readonly RequestCount[], of: 'people' | 'requests'): ByEnd {
+  const sum = (end: keyof ByEnd) =>
+    counts.filter((count) => count.end === end).reduce((total, count) => total + (count[of] ?? 0), 0);
+  return {
+    ...{ accepted: sum('accepted'), invalid: sum('invalid'), refused: sum('refused'), unknown: sum('unknown') },
+    ...{ expired: sum('expired'), cancelled: sum('cancelled'), open: sum('open') },
+  };
+}
+
 /**
  * Everybody whom a frozen campaign reaches is in one of these. Undefined of a broadcast, whose people LINE alone knows, and of what was not
- * frozen. Counted from the requests, so it is right at any time.
+ * frozen.
  */
 export async function getCampaignResult(
   db: Db,
   { campaignId }: { campaignId: string },
 ): Promise<CampaignResult | undefined> {
-  const { rows } = await db.execute<{ [end in keyof CampaignResult]: number } & { planned: number | null }>(sql`
-    with request as materialized (
-      select status, reason_code, case when split_path = '' then user_count else jsonb_array_length(body::jsonb -> 'to') end as people
-        from delivery join campaign_chunk as chunk using (campaign_id, chunk_no)
-       where delivery.campaign_id = ${campaignId} and status <> 'split'
-    )
-    select (select planned_count from campaign where id = ${campaignId}) as planned,
-           ${people(sql`status = 'accepted'`)} as accepted,
-           ${people(sql`status = 'refused' and reason_code = 'invalid_recipient'`)} as invalid,
-           ${people(sql`status = 'refused' and reason_code is distinct from 'invalid_recipient'`)} as refused,
-           ${people(sql`status = 'unknown'`)} as unknown, ${people(sql`status = 'expired'`)} as expired,
-           ${people(sql`status = 'cancelled'`)} as cancelled, ${people(sql`status in ('planned', 'sending')`)} as open
-      from request`);
+  const { rows } = await db.execute<{ planned: number | null; ends: RequestCount[] }>(sql`
+    select planned_count as planned, (select coalesce(json_agg(counted), '[]') from (${requestCounts(campaignId)}) as counted) as ends
+      from campaign where id = ${campaignId}`);
   const [row] = rows;
-  if (row === undefined || row.planned === null) return undefined;
-  const { planned: _, ...result } = row;
-  return result;
+  return row === undefined || row.planned === null ? undefined : sumByEnd(row.ends, 'people');
 }
-
-const people = (isThose: ReturnType<typeof sql>) => sql`coalesce(sum(people) filter (where ${isThose}), 0)::integer`;

@@ -16,33 +16,42 @@ create table tracked_link (
   constraint tracked_link_tenant_key unique (organization_id, line_oa_id, id),
   constraint tracked_link_tenant_fkey foreign key (organization_id, line_oa_id) references line_oa (organization_id, id)
 );
--- A link as it stands in one message to one person: its code is what a click comes back with.
+-- A link as it stands in one message to one person, or in the messages of a campaign, whose text is the same for everybody: its code is
+-- what a click comes back with.
 create table link_issue (
   id bigint generated always as identity primary key,
   organization_id bigint not null,
   line_oa_id bigint not null,
   tracked_link_id bigint not null,
-  user_id text collate "C" not null,
+  user_id text collate "C",
   code text collate "C" not null constraint link_issue_code_key unique,
   scheduled_action_id bigint,
+  campaign_id bigint,
   created_date timestamptz not null default app_now(),
+  constraint link_issue_is_of_one_or_all check ((user_id is null) <> (campaign_id is null)),
   constraint link_issue_tenant_key unique (organization_id, line_oa_id, id),
   constraint link_issue_link_fkey foreign key (organization_id, line_oa_id, tracked_link_id)
-    references tracked_link (organization_id, line_oa_id, id)
+    references tracked_link (organization_id, line_oa_id, id),
+  constraint link_issue_campaign_fkey foreign key (organization_id, line_oa_id, campaign_id)
+    references campaign (organization_id, line_oa_id, id)
 );
+-- one code for a link in a campaign, and reader: the clicks of a campaign
+create unique index uq_link_issue_campaign on link_issue (campaign_id, tracked_link_id) where campaign_id is not null;
 create table link_click (
   id bigint generated always as identity primary key,
   organization_id bigint not null,
   line_oa_id bigint not null,
   tracked_link_id bigint not null,
   link_issue_id bigint,
-  user_id text collate "C" not null constraint link_click_user_id_is_line check (user_id ~ '^U[0-9a-f]{32}$'),
+  -- null: a link that is the same for everybody says whose campaign it is, not who clicked
+  user_id text collate "C" constraint link_click_user_id_is_line check (user_id ~ '^U[0-9a-f]{32}$'),
   -- a preview of a messenger or a scanner: kept, and no reason to do anything
   is_robot boolean not null default false,
   user_agent text,
   idempotency_key text collate "C" not null,
   occurred_at timestamptz not null default app_now(),
   recorded_at timestamptz not null default clock_timestamp(),
+  constraint link_click_is_of_something check (user_id is not null or link_issue_id is not null),
   constraint link_click_idempotency_key unique (line_oa_id, idempotency_key),
   constraint link_click_link_fkey foreign key (organization_id, line_oa_id, tracked_link_id)
     references tracked_link (organization_id, line_oa_id, id),
@@ -51,6 +60,8 @@ create table link_click (
 );
 -- reader: the last look of a wait, and of one that was made after its fact
 create index idx_link_click_user on link_click (line_oa_id, user_id, tracked_link_id, occurred_at);
+-- reader: the clicks of a campaign and how many people they are of
+create index idx_link_click_issue on link_click (link_issue_id, user_id) where link_issue_id is not null and not is_robot;
 
 create table form (
   id bigint generated always as identity primary key,
@@ -125,7 +136,7 @@ create table friend_track_event (
 -- reader: the last look of a wait
 create index idx_friend_track_event_user on friend_track_event (line_oa_id, user_id, occurred_at);
 
--- One event per fact. Arguments: the topic, then the columns that the event carries, as text. Total, like the triggers of
+-- One event per fact about somebody: of a click of nobody known there is nothing to decide. Arguments: the topic, then the columns that the event carries, as text. Total, like the triggers of
 -- line_user: only columns that the table has checked are read.
 create function record_facts() returns trigger language plpgsql security definer set search_path = pg_catalog, public, pg_temp as $$
 begin
@@ -134,7 +145,8 @@ begin
     from (select gen_random_uuid() as event_id, fact.id, fact.organization_id, fact.line_oa_id, fact.user_id, fact.occurred_at,
                  (select jsonb_object_agg(key, value) from jsonb_each_text(to_jsonb(fact)) where key = any (tg_argv[1:])) as payload,
                  count(*) over () > 1000 as bulk
-            from after_rows as fact) as event
+            from after_rows as fact
+           where user_id is not null) as event
    order by line_oa_id, user_id, id;
   if found then
     perform wake_event_outbox();

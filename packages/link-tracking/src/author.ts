@@ -33,7 +33,7 @@ export async function createTrackedLink(
   );
 }
 
-/** A link as it goes into one message to one person. */
+/** A link as it goes into messages. */
 export interface LinkIssue {
   readonly id: string;
   /** What a click comes back with; 22 characters that are safe in a url. */
@@ -46,23 +46,49 @@ export interface LinkIssue {
  * @param issue.scheduledActionId The work that the message belongs to, if any.
  * @throws PermanentError when the link does not exist in this account, or the user id is not one of LINE's.
  */
-export async function issueLink(
+export function issueLink(
   db: Db,
   tenant: Tenant,
   issue: { trackedLinkId: string; userId: string; scheduledActionId?: string },
 ): Promise<LinkIssue> {
-  if (!lineUserId.safeParse(issue.userId).success) throw new PermanentError('the user id is not one of LINE');
-  const code = randomBytes(CODE_BYTES).toString('base64url');
-  return refuseIf({ '22P02': 'no such link in this account' }, () =>
+  if (!lineUserId.safeParse(issue.userId).success) return refuse('the user id is not one of LINE');
+  return insertIssue(db, tenant, { ...issue, scheduledActionId: issue.scheduledActionId ?? null, campaignId: null });
+}
+
+/**
+ * Issues a link for the messages of a campaign, which are the same for everybody: a click says which campaign and link, and who it was
+ * only where the service that takes the click knows the person (LIFF). The same link in the same campaign has the same code.
+ *
+ * @throws PermanentError when the link or the campaign does not exist in this account.
+ */
+export const issueCampaignLink = (
+  db: Db,
+  tenant: Tenant,
+  { trackedLinkId, campaignId }: { trackedLinkId: string; campaignId: string },
+): Promise<LinkIssue> => insertIssue(db, tenant, { trackedLinkId, campaignId, userId: null, scheduledActionId: null });
+
+interface NewIssue {
+  readonly trackedLinkId: string;
+  readonly userId: string | null;
+  readonly scheduledActionId: string | null;
+  readonly campaignId: string | null;
+}
+
+const NOT_HERE = { '22P02': 'no such link or campaign in this account', '23503': 'no such campaign in this account' };
+
+const insertIssue = (db: Db, tenant: Tenant, issue: NewIssue): Promise<LinkIssue> =>
+  refuseIf(NOT_HERE, () =>
     inTenant(db, tenant, async (tx) => {
-      const { rows } = await tx.execute<{ id: string }>(sql`
-        insert into link_issue (organization_id, line_oa_id, tracked_link_id, user_id, code, scheduled_action_id)
-        select organization_id, line_oa_id, id, ${issue.userId}, ${code}, ${issue.scheduledActionId ?? null}::bigint
+      const { rows } = await tx.execute<{ id: string; code: string }>(sql`
+        insert into link_issue (organization_id, line_oa_id, tracked_link_id, user_id, code, scheduled_action_id, campaign_id)
+        select organization_id, line_oa_id, id, ${issue.userId}, ${randomBytes(CODE_BYTES).toString('base64url')},
+               ${issue.scheduledActionId}::bigint, ${issue.campaignId}::bigint
           from tracked_link
          where id = ${issue.trackedLinkId} and deleted_date is null
-        returning id`);
-      if (rows[0] === undefined) throw new PermanentError('no such link in this account');
-      return { id: rows[0].id, code };
+            on conflict (campaign_id, tracked_link_id) where campaign_id is not null do update set code = link_issue.code
+        returning id, code`);
+      return rows[0] ?? refuse('no such link in this account');
     }),
   );
-}
+
+const refuse = (why: string): Promise<never> => Promise.reject(new PermanentError(why));

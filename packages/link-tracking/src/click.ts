@@ -3,9 +3,13 @@ import { type Db, inTenant, refuseIf, sql, type Tx } from '@dueline/db';
 import { PermanentError, storableText } from '@dueline/kernel';
 import { isRobot } from './robots.ts';
 
-/** Which link was clicked: by the code of its issue, which says whose it is; or a link of an account and who clicked it. */
+/**
+ * Which link was clicked: by the code of its issue, or a link of an account and who clicked it. Beside a code, `userId` is the person
+ * whom the caller has verified (by LIFF's id token, never by a parameter that anybody can write); without it a click is of the person to
+ * whom the link was issued, and of nobody known when it was issued to a campaign.
+ */
 export type ClickedLink =
-  | { readonly code: string }
+  | { readonly code: string; readonly userId?: string | undefined }
   | (Tenant & { readonly trackedLinkId: string; readonly userId: string });
 
 export interface Click {
@@ -30,7 +34,7 @@ type Target = {
   line_oa_id: string;
   tracked_link_id: string;
   link_issue_id: string | null;
-  user_id: string;
+  user_id: string | null;
   url: string;
 };
 
@@ -51,7 +55,7 @@ const REFUSALS = {
  */
 export async function recordClick(db: Db, clicked: ClickedLink, click: Click): Promise<RecordedClick> {
   return refuseIf(REFUSALS, async () => {
-    const target = 'code' in clicked ? await targetOfIssue(db, clicked.code) : await targetOfLink(db, clicked);
+    const target = 'code' in clicked ? await targetOfIssue(db, clicked) : await targetOfLink(db, clicked);
     if (target === undefined) throw new PermanentError('no such link');
     const robot = isRobot(click.userAgent);
     const tenant = { organizationId: target.organization_id, lineOaId: target.line_oa_id };
@@ -61,9 +65,13 @@ export async function recordClick(db: Db, clicked: ClickedLink, click: Click): P
 }
 
 /** Across all accounts: the code is all that a browser brings, and it is unique and unguessable. */
-async function targetOfIssue(db: Db, code: string): Promise<Target | undefined> {
+async function targetOfIssue(
+  db: Db,
+  { code, userId }: { code: string; userId?: string | undefined },
+): Promise<Target | undefined> {
   const { rows } = await db.execute<Target>(sql`
-    select issue.organization_id, issue.line_oa_id, issue.tracked_link_id, issue.id as link_issue_id, issue.user_id, link.url
+    select issue.organization_id, issue.line_oa_id, issue.tracked_link_id, issue.id as link_issue_id,
+           coalesce(${userId ?? null}, issue.user_id) as user_id, link.url
       from link_issue as issue join tracked_link as link on link.id = issue.tracked_link_id
      where issue.code = ${storableText(code)} and link.deleted_date is null`);
   return rows[0];
