@@ -33,7 +33,10 @@ const MOVED_TIMES = 130;
 export function createCalendar({ cron, timezone, gap, repeated }: CalendarSpec): Calendar {
   const pattern = parsePattern(cron);
   const zone = parseZone(timezone);
-  const policy = { gap: gap ?? (pattern.isFixed ? 'after' : 'skip'), repeated: repeated ?? (pattern.isFixed ? 'first' : 'both') };
+  const policy = {
+    gap: gap ?? (pattern.isFixed ? 'after' : 'skip'),
+    repeated: repeated ?? (pattern.isFixed ? 'first' : 'both'),
+  };
   const instantsOf = (wall: Date) => toInstants(wall, zone, policy);
 
   return {
@@ -97,7 +100,10 @@ const earliestWall = (after: Date, zone: string): Date =>
 /** By how much the clocks are moved near an instant: no further from it than they are moved; 0: not at all. */
 function shiftNear(instant: Date, zone: string): number {
   const here = Temporal.Instant.fromEpochMilliseconds(instant.getTime()).toZonedDateTimeISO(zone);
-  const transitions = [here.add({ nanoseconds: 1 }).getTimeZoneTransition('previous'), here.getTimeZoneTransition('next')];
+  const transitions = [
+    here.add({ nanoseconds: 1 }).getTimeZoneTransition('previous'),
+    here.getTimeZoneTransition('next'),
+  ];
   const shifts = transitions.flatMap((at) => {
     if (at === null) return [];
     const shift = Math.abs(at.offsetNanoseconds - at.subtract({ nanoseconds: 1 }).offsetNanoseconds) / 1e6;

@@ -9,7 +9,11 @@ const ofTenant = ({ organizationId, lineOaId }: Tenant) =>
   sql`organization_id = ${organizationId} and line_oa_id = ${lineOaId}`;
 
 /** none -> processing now, beside the calendar, for a live time rule of the account; undefined: it is none. Repeated within the same millisecond it is the same cycle. */
-export async function runCycleNow(db: Db, tenant: Tenant, { triggerRuleId }: { triggerRuleId: string }): Promise<string | undefined> {
+export async function runCycleNow(
+  db: Db,
+  tenant: Tenant,
+  { triggerRuleId }: { triggerRuleId: string },
+): Promise<string | undefined> {
   return inTransaction(db, async (tx) => {
     const { rows } = await tx.execute<{ id: string }>(sql`
       insert into scheduled_trigger_execution (organization_id, line_oa_id, trigger_rule_id, scheduled_at, rule_version, origin, waits_its_turn)
@@ -24,7 +28,11 @@ export async function runCycleNow(db: Db, tenant: Tenant, { triggerRuleId }: { t
 }
 
 /** The next cycle of a rule becomes a skipped one, and its schedule moves on. Returns the instant left out; undefined: none is planned. */
-export async function skipNextCycle(db: Db, tenant: Tenant, { triggerRuleId }: { triggerRuleId: string }): Promise<string | undefined> {
+export async function skipNextCycle(
+  db: Db,
+  tenant: Tenant,
+  { triggerRuleId }: { triggerRuleId: string },
+): Promise<string | undefined> {
   return inTransaction(db, async (tx) => {
     const { rows } = await tx.execute<{ due: string; source_config: unknown; version: number; timezone: string }>(sql`
       select extract(epoch from schedule.next_run_at) * 1000 as due, rule.source_config, rule.version, account.timezone
@@ -51,7 +59,13 @@ export async function skipNextCycle(db: Db, tenant: Tenant, { triggerRuleId }: {
 
 /** No more people are read; those who were read before are served. False: it is over, or paused already. */
 export const pauseCycle = (db: Db, tenant: Tenant, cycle: { executionId: string }): Promise<boolean> =>
-  change(db, tenant, cycle, sql`paused_at = app_now(), fence = fence + 1, lease_until = null`, sql`paused_at is null and read_all_at is null`);
+  change(
+    db,
+    tenant,
+    cycle,
+    sql`paused_at = app_now(), fence = fence + 1, lease_until = null`,
+    sql`paused_at is null and read_all_at is null`,
+  );
 
 /** Goes on behind the last person who was read. False: it is not paused. */
 export const resumeCycle = (db: Db, tenant: Tenant, cycle: { executionId: string }): Promise<boolean> =>
@@ -62,7 +76,10 @@ export const cancelCycle = (db: Db, tenant: Tenant, cycle: { executionId: string
   change(db, tenant, cycle, ENDED('by_person'), sql`true`);
 
 /** processing -> cancelled in the transaction that finds that its rule is gone. */
-export async function endCycle(tx: Tx, { executionId, reason }: { executionId: string; reason: CycleReason }): Promise<void> {
+export async function endCycle(
+  tx: Tx,
+  { executionId, reason }: { executionId: string; reason: CycleReason },
+): Promise<void> {
   await tx.execute(sql`
     update scheduled_trigger_execution set ${ENDED(reason)} where id = ${executionId} and status = 'processing'`);
 }
@@ -70,7 +87,13 @@ export async function endCycle(tx: Tx, { executionId, reason }: { executionId: s
 const ENDED = (reason: CycleReason) => sql`
   status = 'cancelled', reason_code = ${reason}, completed_at = app_now(), fence = fence + 1, lease_until = null, paused_at = null`;
 
-async function change(db: Db, tenant: Tenant, { executionId }: { executionId: string }, set: SQL, where: SQL): Promise<boolean> {
+async function change(
+  db: Db,
+  tenant: Tenant,
+  { executionId }: { executionId: string },
+  set: SQL,
+  where: SQL,
+): Promise<boolean> {
   const { rowCount } = await db.execute(sql`
     update scheduled_trigger_execution set ${set}
      where id = ${executionId} and ${ofTenant(tenant)} and status = 'processing' and ${where}`);

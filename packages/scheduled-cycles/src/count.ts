@@ -4,7 +4,8 @@ import { column, type Db, inTransaction, sql, type Tx } from '@dueline/db';
 export const cycleDedupKey = (executionId: string, userId: string): string => `ste:${executionId}:${userId}`;
 
 /** Actions of a cycle as rows `action`, by what they stand for: a range of the index that keeps each of them once. */
-const actionsOf = (cycle: 'cycle') => sql.raw(`
+const actionsOf = (cycle: 'cycle') =>
+  sql.raw(`
   scheduled_action as action
    where action.line_oa_id = ${cycle}.line_oa_id
      and action.dedup_key > 'ste:' || ${cycle}.id || ':' and action.dedup_key < 'ste:' || ${cycle}.id || ';'`);
@@ -23,11 +24,14 @@ export async function countCycles(db: Db): Promise<{ id: string; triggerRuleId: 
     const { rows: due } = await tx.execute<{ id: string }>(sql`
       select id from scheduled_trigger_execution
        where status = 'processing' and read_all_at is not null
-         and (counted_at is null or counted_at < clock_timestamp() - make_interval(secs => total_users * ${SECONDS_PER_PERSON}))
+         and (counted_at is null or counted_at < clock_timestamp() - make_interval(secs => total_users * ${SECONDS_PER_PERSON}::float8))
        order by counted_at nulls first, id limit 20
          for no key update skip locked`);
     if (due.length === 0) return [];
-    return complete(tx, due.map(({ id }) => id));
+    return complete(
+      tx,
+      due.map(({ id }) => id),
+    );
   });
 }
 
@@ -49,7 +53,9 @@ async function complete(tx: Tx, ids: readonly string[]): Promise<{ id: string; t
            completed_at = case when counted.open = 0 then app_now() end
       from counted where cycle.id = counted.id
     returning cycle.id, cycle.trigger_rule_id, cycle.status`);
-  return rows.flatMap((row) => (row.status === 'completed' ? [{ id: row.id, triggerRuleId: row.trigger_rule_id }] : []));
+  return rows.flatMap((row) =>
+    row.status === 'completed' ? [{ id: row.id, triggerRuleId: row.trigger_rule_id }] : [],
+  );
 }
 
 /** How far a cycle has come, counted now. `open`: their action waits or is being decided. */
@@ -65,8 +71,17 @@ export interface CycleProgress {
 }
 
 /** Right at any moment. Undefined: there is no such cycle. */
-export async function cycleProgress(db: Db, { executionId }: { executionId: string }): Promise<CycleProgress | undefined> {
-  const { rows } = await db.execute<{ total: string; open: string; failed: string; suppressed: string; is_reading: boolean }>(sql`
+export async function cycleProgress(
+  db: Db,
+  { executionId }: { executionId: string },
+): Promise<CycleProgress | undefined> {
+  const { rows } = await db.execute<{
+    total: string;
+    open: string;
+    failed: string;
+    suppressed: string;
+    is_reading: boolean;
+  }>(sql`
     select cycle.total_users as total, cycle.suppressed_users as suppressed, cycle.status = 'processing' and cycle.read_all_at is null as is_reading,
            case when cycle.status = 'processing' then action.open else 0 end as open,
            case when cycle.status = 'processing' then action.failed else cycle.failed_users end as failed
@@ -78,5 +93,12 @@ export async function cycleProgress(db: Db, { executionId }: { executionId: stri
   const [row] = rows;
   if (row === undefined) return undefined;
   const [total, open, failed] = [Number(row.total), Number(row.open), Number(row.failed)];
-  return { total, open, failed, processed: total - open - failed, suppressed: Number(row.suppressed), isReading: row.is_reading };
+  return {
+    total,
+    open,
+    failed,
+    processed: total - open - failed,
+    suppressed: Number(row.suppressed),
+    isReading: row.is_reading,
+  };
 }

@@ -120,7 +120,10 @@ async function insertSkipped(
   if (skipped.length + uncounted.length === 0) return;
   const all = [...uncounted.map(({ from }) => from), ...skipped];
   const reasons = [...[...uncounted, ...due.skipped].map(() => 'misfire'), ...overlapping.map(() => 'overlap')];
-  const messages = [...uncounted.map(({ until }) => `and all others before ${until.toISOString()}`), ...skipped.map(() => null)];
+  const messages = [
+    ...uncounted.map(({ until }) => `and all others before ${until.toISOString()}`),
+    ...skipped.map(() => null),
+  ];
   await tx.execute(sql`
     insert into scheduled_trigger_execution (organization_id, line_oa_id, trigger_rule_id, scheduled_at, rule_version, status, reason_code,
                                              error_message, completed_at)
@@ -130,4 +133,8 @@ async function insertSkipped(
         on conflict (trigger_rule_id, scheduled_at) do nothing`);
 }
 
-const instants = (dates: readonly Date[]) => column(dates.map((at) => at.toISOString()), 'timestamptz');
+const instants = (dates: readonly Date[]) =>
+  column(
+    dates.map((at) => at.toISOString()),
+    'timestamptz',
+  );

@@ -84,7 +84,10 @@ export async function readPage(tx: Tx, { cycle, config, leaseSeconds, enqueue }:
   return { result: 'read', people: chosen.length, isLast };
 }
 
-async function holdCycle(tx: Tx, { id, fence }: Ticket): Promise<{ cursorUserId: string; highUserId: string | null } | undefined> {
+async function holdCycle(
+  tx: Tx,
+  { id, fence }: Ticket,
+): Promise<{ cursorUserId: string; highUserId: string | null } | undefined> {
   const { rows } = await tx.execute<{ cursor_user_id: string; high_user_id: string | null }>(sql`
     select cursor_user_id, high_user_id from scheduled_trigger_execution as cycle
      where id = ${id} and fence = ${fence} and status = 'processing' and paused_at is null and read_all_at is null
@@ -107,7 +110,9 @@ const people = ({ lineOaId }: Tenant, { audienceId }: Config) =>
          where member.audience_id = ${audienceId} and member.line_oa_id = ${lineOaId}`;
 
 async function lastUserId(tx: Tx, cycle: Cycle, config: Config): Promise<string> {
-  const { rows } = await tx.execute<{ high: string | null }>(sql`select max(person.user_id) as high from ${people(cycle, config)}`);
+  const { rows } = await tx.execute<{ high: string | null }>(
+    sql`select max(person.user_id) as high from ${people(cycle, config)}`,
+  );
   return rows[0]?.high ?? '';
 }
 

@@ -1,7 +1,15 @@
 import type { ScheduledTimeConfig, Tenant, Ticket } from '@dueline/contracts';
-import { type Db, inTransaction, sql, type Tx } from '@dueline/db';
+import { column, type Db, inTransaction, sql, type Tx } from '@dueline/db';
 import { columnOf, insertRow, moveProductTime } from '@dueline/db/testing';
-import { announceCycles, type Cycle, cycleDedupKey, type PageOptions, planSchedules, readPage, takeCycle } from '../src/index.ts';
+import {
+  announceCycles,
+  type Cycle,
+  cycleDedupKey,
+  type PageOptions,
+  planSchedules,
+  readPage,
+  takeCycle,
+} from '../src/index.ts';
 
 export type Config = Partial<Record<keyof ScheduledTimeConfig, unknown>> & { cron: string };
 
@@ -38,7 +46,10 @@ export const cycles = (db: Db, fields = 'reason_code') =>
   );
 
 export const nextRuns = (db: Db) =>
-  columnOf(db, `select to_char(next_run_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI') from cycle_schedule order by trigger_rule_id`);
+  columnOf(
+    db,
+    `select to_char(next_run_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI') from cycle_schedule order by trigger_rule_id`,
+  );
 
 export const announced = (db: Db) => announceCycles(db, { limit: 100, againAfterSeconds: 60 });
 
@@ -59,11 +70,11 @@ export async function takeOne(db: Db, tenant: Tenant): Promise<Cycle> {
 export const enqueueFor =
   (cycle: Cycle): PageOptions['enqueue'] =>
   async (tx: Tx, userIds) => {
-    for (const userId of userIds)
-      await tx.execute(sql`
-        insert into scheduled_action (organization_id, line_oa_id, trigger_rule_id, user_id, action_type, action_config, execute_at, due_at, dedup_key)
-        values (${cycle.organizationId}, ${cycle.lineOaId}, ${cycle.triggerRuleId}, ${userId}, 'send_message', '{}', app_now(), app_now(),
-                ${cycleDedupKey(cycle.id, userId)})`);
+    await tx.execute(sql`
+      insert into scheduled_action (organization_id, line_oa_id, trigger_rule_id, user_id, action_type, action_config, execute_at, due_at, dedup_key)
+      select ${cycle.organizationId}::bigint, ${cycle.lineOaId}::bigint, ${cycle.triggerRuleId}::bigint, user_id, 'send_message', '{}', app_now(), app_now(),
+             ${cycleDedupKey(cycle.id, '')} || user_id
+        from unnest(${column(userIds, 'text')}) as user_id`);
     return { suppressed: 0 };
   };
 
