@@ -63,11 +63,13 @@ export {
   type Queue,
   scheduledActionFire,
   scheduledActionFireNow,
+  scheduledTriggerFire,
   type Tick,
   type Tickets,
   tickets,
 } from './messages.ts';
 export { type Recipient, type Rendered, renderMessages } from './render.ts';
+export { type ScheduledTimeConfig, scheduledTimeConfig } from './schedules.ts';
 export {
   type AttributeChangedConfig,
   attributeChangedConfig,

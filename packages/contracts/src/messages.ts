@@ -121,6 +121,14 @@ export const scheduledActionFireNow = defineQueue({
   data: tickets,
 });
 
+/** cron-scheduler -> trigger-worker: opened cycles of time-based rules go on; tickets on rows of scheduled_trigger_execution. */
+export const scheduledTriggerFire = defineQueue({
+  name: 'scheduled_trigger_fire',
+  exchange: EXCHANGES.commands,
+  version: 1,
+  data: tickets,
+});
+
 /** cron-scheduler -> campaign-dispatcher: look for campaigns whose time has come. Source: the seeds' process_campaign. */
 export const processCampaign = defineTick({
   name: 'process_campaign',

@@ -5,7 +5,7 @@ create table trigger_rule (
   line_oa_id bigint not null,
   name text not null,
   version integer not null default 1,
-  source_type text not null constraint trigger_rule_source_type_known check (source_type in ('attribute_changed')),
+  source_type text not null constraint trigger_rule_source_type_known check (source_type in ('attribute_changed', 'scheduled_time')),
   source_config jsonb not null,
   action_type text not null constraint trigger_rule_action_type_known check (action_type in
     ('send_message', 'switch_rich_menu', 'unlink_rich_menu', 'add_to_audience', 'remove_from_audience', 'set_attribute')),

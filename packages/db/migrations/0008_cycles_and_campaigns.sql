@@ -1,27 +1,53 @@
--- One row per cycle of a time-based rule; the unique key is what makes a cycle run once. Nobody writes it yet.
+-- One row per cycle of a time-based rule; the unique key is what makes a cycle run once.
 create table scheduled_trigger_execution (
   id bigint generated always as identity primary key,
   organization_id bigint not null,
   line_oa_id bigint not null,
   trigger_rule_id bigint not null,
+  -- the nominal instant: what the calendar says, not when somebody looked
   scheduled_at timestamptz not null,
   started_at timestamptz not null default app_now(),
   completed_at timestamptz,
   status text not null default 'processing' constraint scheduled_trigger_execution_status_known
     check (status in ('processing', 'completed', 'failed', 'cancelled', 'skipped')),
+  reason_code text,
+  origin text not null default 'cron' constraint scheduled_trigger_execution_origin_known check (origin in ('cron', 'manual')),
+  rule_version integer not null default 1,
+  -- whether it begins only when the earlier ones of its rule are over
+  waits_its_turn boolean not null default false,
+  -- people are read in the order of their ids: behind the cursor, up to the mark that was the last one when the cycle began
+  cursor_user_id text collate "C" not null default '',
+  high_user_id text collate "C",
+  read_all_at timestamptz,
   total_users bigint not null default 0,
+  enqueued_users bigint not null default 0,
+  suppressed_users bigint not null default 0,
   processed_users bigint not null default 0,
   failed_users bigint not null default 0,
+  counted_at timestamptz,
   error_message text,
+  paused_at timestamptz,
   fence bigint not null default 0,
   claimed_by text,
   lease_until timestamptz,
+  published_at timestamptz,
+  -- whether the waiting actions of a cancelled one are cancelled
+  swept boolean not null default false,
+  constraint scheduled_trigger_execution_cursor_below_mark
+    check (cursor_user_id <= coalesce(high_user_id, '') and (read_all_at is null or high_user_id is not null)),
+  constraint scheduled_trigger_execution_adds_up
+    check (processed_users + failed_users <= enqueued_users + suppressed_users
+           and (status <> 'completed' or (total_users = enqueued_users + suppressed_users and processed_users + failed_users = total_users))),
   constraint scheduled_trigger_execution_rule_fkey foreign key (organization_id, line_oa_id, trigger_rule_id)
     references trigger_rule (organization_id, line_oa_id, id),
   constraint uq_scheduled_trigger_execution unique (trigger_rule_id, scheduled_at)
 );
+-- readers: the announcement of cycles that are to go on, and the count of those that are read
+create index idx_scheduled_trigger_execution_open on scheduled_trigger_execution (trigger_rule_id, scheduled_at) where status = 'processing';
+-- reader: the sweep of what cancelled cycles left waiting
+create index idx_scheduled_trigger_execution_unswept on scheduled_trigger_execution (id) where status = 'cancelled' and not swept;
 call guard_moves('scheduled_trigger_execution',
-                 'processing>processing', 'processing>completed', 'processing>failed', 'processing>cancelled', 'processing>skipped');
+                 'processing>processing', 'processing>completed', 'processing>failed', 'processing>cancelled');
 
 -- A campaign and when it starts.
 create table campaign (

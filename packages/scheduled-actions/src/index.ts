@@ -48,6 +48,6 @@ export {
   TRANSITIONS,
   waitGraceSeconds,
 } from './state.ts';
-export { cancelOfDeletedRules } from './sweep.ts';
+export { cancelOfCycle, cancelOfDeletedRules } from './sweep.ts';
 export { checkAndCompleteDelayWait, type Fact, lockToldActions, type WaitMet } from './wait.ts';
 export { DUE_CHANNEL, wakeDue } from './wake.ts';

@@ -54,6 +54,7 @@ export const REASON_CODES = [
   'audience_deleted',
   'rich_menu_deleted',
   'rule_loops',
+  'cycle_cancelled',
 ] as const;
 export type ReasonCode = (typeof REASON_CODES)[number];
 

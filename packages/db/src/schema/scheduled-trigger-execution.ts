@@ -1,9 +1,9 @@
 import { sql } from 'drizzle-orm';
-import { pgTable, text, unique } from 'drizzle-orm/pg-core';
+import { boolean, integer, pgTable, text, unique } from 'drizzle-orm/pg-core';
 import { id, instant, tenantColumns } from './columns.ts';
 
 /**
- * One row per cycle of a time-based rule; uq_scheduled_trigger_execution makes a cycle run once. Nobody writes it yet.
+ * One row per cycle of a time-based rule; uq_scheduled_trigger_execution makes a cycle run once. Written by scheduled-cycles.
  */
 export const scheduledTriggerExecution = pgTable(
   'scheduled_trigger_execution',
@@ -17,13 +17,28 @@ export const scheduledTriggerExecution = pgTable(
     status: text('status', { enum: ['processing', 'completed', 'failed', 'cancelled', 'skipped'] })
       .notNull()
       .default('processing'),
+    reasonCode: text('reason_code'),
+    origin: text('origin', { enum: ['cron', 'manual'] })
+      .notNull()
+      .default('cron'),
+    ruleVersion: integer('rule_version').notNull().default(1),
+    waitsItsTurn: boolean('waits_its_turn').notNull().default(false),
+    cursorUserId: text('cursor_user_id').notNull().default(''),
+    highUserId: text('high_user_id'),
+    readAllAt: instant('read_all_at'),
     totalUsers: id('total_users').notNull().default(sql`0`),
+    enqueuedUsers: id('enqueued_users').notNull().default(sql`0`),
+    suppressedUsers: id('suppressed_users').notNull().default(sql`0`),
     processedUsers: id('processed_users').notNull().default(sql`0`),
     failedUsers: id('failed_users').notNull().default(sql`0`),
+    countedAt: instant('counted_at'),
     errorMessage: text('error_message'),
+    pausedAt: instant('paused_at'),
     fence: id('fence').notNull().default(sql`0`),
     claimedBy: text('claimed_by'),
     leaseUntil: instant('lease_until'),
+    publishedAt: instant('published_at'),
+    swept: boolean('swept').notNull().default(false),
   },
   (table) => [unique('uq_scheduled_trigger_execution').on(table.triggerRuleId, table.scheduledAt)],
 );

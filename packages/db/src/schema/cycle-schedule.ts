@@ -1,0 +1,15 @@
+import { sql } from 'drizzle-orm';
+import { boolean, pgTable, text } from 'drizzle-orm/pg-core';
+import { id, instant, tenantColumns } from './columns.ts';
+
+/** When the next cycle of a time-based rule is due. Kept by the database from trigger_rule; moved by scheduled-cycles. */
+export const cycleSchedule = pgTable('cycle_schedule', {
+  triggerRuleId: id('trigger_rule_id').primaryKey(),
+  ...tenantColumns,
+  isLive: boolean('is_live').notNull(),
+  nextRunAt: instant('next_run_at'),
+  plannedAt: instant('planned_at'),
+  problem: text('problem'),
+  fence: id('fence').notNull().default(sql`0`),
+  updatedDate: instant('updated_date').notNull().default(sql`clock_timestamp()`),
+});

@@ -1,0 +1,101 @@
+import type { Tenant } from '@dueline/contracts';
+import { type Db, inTransaction, type SQL, sql, type Tx } from '@dueline/db';
+import { parseSchedule } from './schedule.ts';
+
+/** Why a cycle was not run, or was ended. */
+export type CycleReason = 'misfire' | 'overlap' | 'by_person' | 'rule_deleted' | 'rule_disabled' | 'rule_invalid';
+
+const ofTenant = ({ organizationId, lineOaId }: Tenant) =>
+  sql`organization_id = ${organizationId} and line_oa_id = ${lineOaId}`;
+
+/** none -> processing now, beside the calendar, for a live time rule of the account; undefined: it is none. Repeated within the same millisecond it is the same cycle. */
+export async function runCycleNow(
+  db: Db,
+  tenant: Tenant,
+  { triggerRuleId }: { triggerRuleId: string },
+): Promise<string | undefined> {
+  return inTransaction(db, async (tx) => {
+    const { rows } = await tx.execute<{ id: string }>(sql`
+      insert into scheduled_trigger_execution (organization_id, line_oa_id, trigger_rule_id, scheduled_at, rule_version, origin, waits_its_turn)
+      select rule.organization_id, rule.line_oa_id, rule.id, date_trunc('milliseconds', app_now()), rule.version, 'manual',
+             coalesce(rule.source_config ->> 'overlap', 'skip') <> 'allow'
+        from trigger_rule as rule join cycle_schedule as schedule on schedule.trigger_rule_id = rule.id and schedule.is_live
+       where rule.id = ${triggerRuleId} and rule.organization_id = ${tenant.organizationId} and rule.line_oa_id = ${tenant.lineOaId}
+          on conflict (trigger_rule_id, scheduled_at) do nothing
+      returning id`);
+    return rows[0]?.id;
+  });
+}
+
+/** The next cycle of a rule becomes a skipped one, and its schedule moves on. Returns the instant left out; undefined: none is planned. */
+export async function skipNextCycle(
+  db: Db,
+  tenant: Tenant,
+  { triggerRuleId }: { triggerRuleId: string },
+): Promise<string | undefined> {
+  return inTransaction(db, async (tx) => {
+    const { rows } = await tx.execute<{ due: string; source_config: unknown; version: number; timezone: string }>(sql`
+      select extract(epoch from schedule.next_run_at) * 1000 as due, rule.source_config, rule.version, account.timezone
+        from cycle_schedule as schedule
+        join trigger_rule as rule on rule.id = schedule.trigger_rule_id
+        join line_oa as account on account.id = schedule.line_oa_id
+       where schedule.trigger_rule_id = ${triggerRuleId} and schedule.organization_id = ${tenant.organizationId}
+         and schedule.line_oa_id = ${tenant.lineOaId} and schedule.next_run_at is not null
+         for no key update of schedule`);
+    const [row] = rows;
+    if (row === undefined) return undefined;
+    const skipped = new Date(Number(row.due));
+    const next = parseSchedule(row.source_config, row.timezone).calendar.next(skipped);
+    await tx.execute(sql`
+      update cycle_schedule set next_run_at = ${next?.toISOString() ?? null}, fence = fence + 1, updated_date = clock_timestamp()
+       where trigger_rule_id = ${triggerRuleId}`);
+    await tx.execute(sql`
+      insert into scheduled_trigger_execution (organization_id, line_oa_id, trigger_rule_id, scheduled_at, rule_version, status, reason_code, completed_at)
+      values (${tenant.organizationId}, ${tenant.lineOaId}, ${triggerRuleId}, ${skipped.toISOString()}, ${row.version}, 'skipped', 'by_person', app_now())
+          on conflict (trigger_rule_id, scheduled_at) do nothing`);
+    return skipped.toISOString();
+  });
+}
+
+/** No more people are read; those who were read before are served. False: it is over, or paused already. */
+export const pauseCycle = (db: Db, tenant: Tenant, cycle: { executionId: string }): Promise<boolean> =>
+  change(
+    db,
+    tenant,
+    cycle,
+    sql`paused_at = app_now(), fence = fence + 1, lease_until = null`,
+    sql`paused_at is null and read_all_at is null`,
+  );
+
+/** Goes on behind the last person who was read. False: it is not paused. */
+export const resumeCycle = (db: Db, tenant: Tenant, cycle: { executionId: string }): Promise<boolean> =>
+  change(db, tenant, cycle, sql`paused_at = null, published_at = null, fence = fence + 1`, sql`paused_at is not null`);
+
+/** processing -> cancelled: no more people are read. The caller cancels the actions that wait. False: it is over. */
+export const cancelCycle = (db: Db, tenant: Tenant, cycle: { executionId: string }): Promise<boolean> =>
+  change(db, tenant, cycle, ENDED('by_person'), sql`true`);
+
+/** processing -> cancelled in the transaction that finds that its rule is gone. */
+export async function endCycle(
+  tx: Tx,
+  { executionId, reason }: { executionId: string; reason: CycleReason },
+): Promise<void> {
+  await tx.execute(sql`
+    update scheduled_trigger_execution set ${ENDED(reason)} where id = ${executionId} and status = 'processing'`);
+}
+
+const ENDED = (reason: CycleReason) => sql`
+  status = 'cancelled', reason_code = ${reason}, completed_at = app_now(), fence = fence + 1, lease_until = null, paused_at = null`;
+
+async function change(
+  db: Db,
+  tenant: Tenant,
+  { executionId }: { executionId: string },
+  set: SQL,
+  where: SQL,
+): Promise<boolean> {
+  const { rowCount } = await db.execute(sql`
+    update scheduled_trigger_execution set ${set}
+     where id = ${executionId} and ${ofTenant(tenant)} and status = 'processing' and ${where}`);
+  return rowCount === 1;
+}

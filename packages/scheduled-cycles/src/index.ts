@@ -1,0 +1,17 @@
+export { announceCycles, releaseEarlierBoots, unpublishCycles } from './announce.ts';
+export { type Calendar, type CalendarSpec, createCalendar } from './calendar.ts';
+export {
+  type CycleReason,
+  cancelCycle,
+  endCycle,
+  pauseCycle,
+  resumeCycle,
+  runCycleNow,
+  skipNextCycle,
+} from './control.ts';
+export { type CycleProgress, countCycles, cycleDedupKey, cycleProgress } from './count.ts';
+export { cyclesWithin } from './due.ts';
+export { type OpenedCycles, openCycles } from './open.ts';
+export { type Cycle, PAGE_SIZE, type PageOptions, type PageResult, readPage, takeCycle } from './page.ts';
+export { planSchedules, type ScheduleProblem } from './plan.ts';
+export { type CancelledCycle, markSwept, takeCancelledCycle } from './sweep.ts';

@@ -1,0 +1,140 @@
+import { column, type Db, inTransaction, sql, type Tx } from '@dueline/db';
+import { PermanentError } from '@dueline/kernel';
+import { type DueCycles, planCycles } from './misfire.ts';
+import { parseSchedule, type Schedule } from './schedule.ts';
+
+type DueRow = {
+  trigger_rule_id: string;
+  organization_id: string;
+  line_oa_id: string;
+  source_config: unknown;
+  version: number;
+  timezone: string;
+  due: string;
+  now: string;
+};
+
+/** What one call opened. */
+export interface OpenedCycles {
+  readonly opened: number;
+  readonly skipped: number;
+  /** Schedules that it looked at; as many as the limit: there may be more. */
+  readonly looked: number;
+}
+
+/**
+ * none -> processing for the cycles of at most `limit` rules whose time has come, and none -> skipped for those that their rule's policies
+ * leave out, visibly; each schedule moves on in the same transaction. None of a stopped account: when it goes on, what it missed is a
+ * misfire. Safe from any number of openers at once: a cycle is opened by one of them, and never twice.
+ */
+export function openCycles(db: Db, { limit }: { limit: number }): Promise<OpenedCycles> {
+  return inTransaction(db, async (tx) => {
+    const { rows } = await tx.execute<DueRow>(sql`
+      select schedule.trigger_rule_id, schedule.organization_id, schedule.line_oa_id, rule.source_config, rule.version, account.timezone,
+             extract(epoch from schedule.next_run_at) * 1000 as due, extract(epoch from app_now()) * 1000 as now
+        from cycle_schedule as schedule
+        join trigger_rule as rule on rule.id = schedule.trigger_rule_id
+        join line_oa as account on account.id = schedule.line_oa_id and account.stopped_at is null
+        join organization on organization.id = schedule.organization_id and organization.stopped_at is null
+       where schedule.next_run_at <= app_now()
+       order by schedule.next_run_at, schedule.trigger_rule_id limit ${limit}
+         for no key update of schedule skip locked`);
+    let opened = 0;
+    let skipped = 0;
+    for (const row of rows) {
+      const counts = await openOfRule(tx, row);
+      opened += counts.opened;
+      skipped += counts.skipped;
+    }
+    return { opened, skipped, looked: rows.length };
+  });
+}
+
+async function openOfRule(tx: Tx, row: DueRow): Promise<{ opened: number; skipped: number }> {
+  const schedule = readSchedule(row);
+  if (schedule === undefined) {
+    // what was a calendar when it was planned is none any more (a zone that was renamed): the planning says so
+    await tx.execute(sql`
+      update cycle_schedule set next_run_at = null, planned_at = null, fence = fence + 1 where trigger_rule_id = ${row.trigger_rule_id}`);
+    return { opened: 0, skipped: 0 };
+  }
+  const { misfire, catchUpSeconds } = schedule.config;
+  const due = planCycles(schedule.calendar, {
+    ...{ dueAt: new Date(Number(row.due)), now: new Date(Number(row.now)) },
+    ...{ misfire, catchUpMs: catchUpSeconds * 1_000 },
+  });
+  await tx.execute(sql`
+    update cycle_schedule
+       set next_run_at = ${due.nextRunAt?.toISOString() ?? null}, fence = fence + 1, updated_date = clock_timestamp()
+     where trigger_rule_id = ${row.trigger_rule_id}`);
+  const { runs, overlapping } = await applyOverlap(tx, row, { schedule, runs: due.runs });
+  await insertCycles(tx, row, { runs, waitsItsTurn: schedule.config.overlap !== 'allow' });
+  await insertSkipped(tx, row, { due, overlapping });
+  return { opened: runs.length, skipped: due.skipped.length + overlapping.length };
+}
+
+function readSchedule({ source_config, timezone }: DueRow): Schedule | undefined {
+  try {
+    return parseSchedule(source_config, timezone);
+  } catch (error) {
+    if (error instanceof PermanentError) return undefined;
+    throw error;
+  }
+}
+
+/** Cycles that meet an earlier one which is not over: with `queue` one waits, unless another does already; several that are made up for at once all do. */
+async function applyOverlap(
+  tx: Tx,
+  { trigger_rule_id }: DueRow,
+  { schedule, runs }: { schedule: Schedule; runs: readonly Date[] },
+): Promise<{ runs: readonly Date[]; overlapping: readonly Date[] }> {
+  const { overlap } = schedule.config;
+  if (overlap === 'allow' || runs.length === 0) return { runs, overlapping: [] };
+  const { rowCount } = await tx.execute(
+    sql`select from scheduled_trigger_execution where trigger_rule_id = ${trigger_rule_id} and status = 'processing' limit 2`,
+  );
+  const mostOpen = overlap === 'queue' ? 1 : 0;
+  return (rowCount ?? 0) <= mostOpen ? { runs, overlapping: [] } : { runs: [], overlapping: runs };
+}
+
+async function insertCycles(
+  tx: Tx,
+  row: DueRow,
+  { runs, waitsItsTurn }: { runs: readonly Date[]; waitsItsTurn: boolean },
+): Promise<void> {
+  if (runs.length === 0) return;
+  await tx.execute(sql`
+    insert into scheduled_trigger_execution (organization_id, line_oa_id, trigger_rule_id, scheduled_at, rule_version, waits_its_turn)
+    select ${row.organization_id}::bigint, ${row.line_oa_id}::bigint, ${row.trigger_rule_id}::bigint, at, ${row.version}::integer, ${waitsItsTurn}
+      from unnest(${instants(runs)}) as at
+        on conflict (trigger_rule_id, scheduled_at) do nothing`);
+}
+
+async function insertSkipped(
+  tx: Tx,
+  row: DueRow,
+  { due, overlapping }: { due: DueCycles; overlapping: readonly Date[] },
+): Promise<void> {
+  const skipped = [...due.skipped, ...overlapping];
+  const uncounted = due.uncounted === undefined ? [] : [due.uncounted];
+  if (skipped.length + uncounted.length === 0) return;
+  const all = [...uncounted.map(({ from }) => from), ...skipped];
+  const reasons = [...[...uncounted, ...due.skipped].map(() => 'misfire'), ...overlapping.map(() => 'overlap')];
+  const messages = [
+    ...uncounted.map(({ until }) => `and all others before ${until.toISOString()}`),
+    ...skipped.map(() => null),
+  ];
+  await tx.execute(sql`
+    insert into scheduled_trigger_execution (organization_id, line_oa_id, trigger_rule_id, scheduled_at, rule_version, status, reason_code,
+                                             error_message, completed_at)
+    select ${row.organization_id}::bigint, ${row.line_oa_id}::bigint, ${row.trigger_rule_id}::bigint, at, ${row.version}::integer, 'skipped', reason,
+           message, app_now()
+      from unnest(${instants(all)}, ${column(reasons, 'text')}, ${column(messages, 'text')}) as skipped (at, reason, message)
+        on conflict (trigger_rule_id, scheduled_at) do nothing`);
+}
+
+const instants = (dates: readonly Date[]) =>
+  column(
+    dates.map((at) => at.toISOString()),
+    'timestamptz',
+  );

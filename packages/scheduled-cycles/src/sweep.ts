@@ -1,0 +1,26 @@
+import { sql, type Tx } from '@dueline/db';
+import { cycleDedupKey } from './count.ts';
+
+/** A cycle that was cancelled and whose people may still have an action that waits. */
+export interface CancelledCycle {
+  readonly executionId: string;
+  readonly lineOaId: string;
+  /** What the keys of its actions begin with. */
+  readonly dedupPrefix: string;
+}
+
+/** One such cycle, held until the transaction ends; undefined: there is none that nobody holds. */
+export async function takeCancelledCycle(tx: Tx): Promise<CancelledCycle | undefined> {
+  const { rows } = await tx.execute<{ id: string; line_oa_id: string }>(sql`
+    select id, line_oa_id from scheduled_trigger_execution
+     where status = 'cancelled' and not swept order by id limit 1
+       for no key update skip locked`);
+  const [row] = rows;
+  if (row === undefined) return undefined;
+  return { executionId: row.id, lineOaId: row.line_oa_id, dedupPrefix: cycleDedupKey(row.id, '') };
+}
+
+/** Nothing of it waits any more. */
+export async function markSwept(tx: Tx, { executionId }: Pick<CancelledCycle, 'executionId'>): Promise<void> {
+  await tx.execute(sql`update scheduled_trigger_execution set swept = true where id = ${executionId}`);
+}
