@@ -29,6 +29,7 @@ const READ_ONLY = [
   'delivery_attempt',
   'rich_menu_wish',
   'scheduled_action_edit',
+  'month_quota',
   'sent_count',
   'user_rich_menu',
 ];
