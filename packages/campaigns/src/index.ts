@@ -11,6 +11,7 @@ export { type ClaimedCampaign, claimCampaigns, failLateCampaigns, releaseCampaig
 export { closeCampaigns, heartbeatCampaign } from './close.ts';
 export type { CampaignDraft } from './definition.ts';
 export { CAMPAIGN_INVARIANTS } from './invariants.ts';
+export { type CampaignDetail, type CampaignPage, type CampaignView, listCampaigns, showCampaign } from './look.ts';
 export type { Month } from './month.ts';
 export { type CampaignPreview, COUNT_TOLERANCE_PERCENT, confirmPreview, previewCampaign } from './preview.ts';
 export { reapCampaigns, recoverEarlierBoots } from './reap.ts';

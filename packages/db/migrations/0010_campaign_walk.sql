@@ -15,6 +15,8 @@ alter table campaign
   add column ignores_quota boolean not null default false,
   add constraint campaign_broadcast_excludes_nobody
     check (cast_type <> 'broadcast' or (excluded_audience_ids = '{}' and excluded_user_ids = '{}')),
+  -- since when it shall not go on; it is `cancel` when nothing of it is at LINE or in doubt any more
+  add column cancel_requested_at timestamptz,
   add constraint campaign_tenant_key unique (organization_id, line_oa_id, id),
   add constraint campaign_sent_is_frozen check (sent_at is null or frozen_at is not null),
   add constraint campaign_multicast_has_audience check (cast_type <> 'multicast' or audience_id is not null or status in ('draft', 'cancel'));

@@ -33,6 +33,7 @@ export const campaign = pgTable(
     reasonCode: text('reason_code'),
     startCheck: jsonb('start_check'),
     ignoresQuota: boolean('ignores_quota').notNull().default(false),
+    cancelRequestedAt: instant('cancel_requested_at'),
     fence: id('fence').notNull().default(sql`0`),
     createdDate: instant('created_date').notNull().default(sql`app_now()`),
     updatedDate: instant('updated_date').notNull().default(sql`clock_timestamp()`),
