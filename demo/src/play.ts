@@ -1,4 +1,4 @@
-import { scheduleCampaign } from '@dueline/campaigns';
+import { previewCampaign, scheduleCampaign } from '@dueline/campaigns';
 import type { Db } from '@dueline/db';
 import { sleep } from '@dueline/kernel';
 import { usersOf } from './plan.ts';
@@ -39,8 +39,9 @@ async function schedule(database: Stack['database'], cast: Cast, story: StoryCam
   if (tenant === undefined || campaign === undefined) throw new Error(`${story.account.name} was not seeded`);
   const startMs = Math.ceil(await productNow(database.db)) + story.startSeconds * 1_000;
   const startDate = new Date(startMs).toISOString();
-  const confirmedCount = story.account.userCount;
-  if ((await scheduleCampaign(database.db, tenant, { campaign, startDate, confirmedCount })) === undefined)
+  const by = 'the demo';
+  const { token = null } = (await previewCampaign(database.db, tenant, { campaign, by })) ?? {};
+  if (token === null || (await scheduleCampaign(database.db, tenant, { campaign, startDate, token, by })) === undefined)
     throw new Error(`the campaign of ${story.account.name} was not a draft`);
   return startMs;
 }

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { createCampaign, scheduleCampaign } from '@dueline/campaigns';
+import { createCampaign } from '@dueline/campaigns';
+import { scheduleAsSeen } from '@dueline/campaigns/testing';
 import { APP_NAMES, type AppName } from '@dueline/demo';
 import { nthUserId, type ReceiptRow } from '@dueline/line-simulator';
 import { missingServers, type PrivateServer, type PrivateServices, startKillable } from '@dueline/local-services';
@@ -174,7 +175,7 @@ async function planCampaign(
   await addAudienceMembers(db, tenant, { audienceId, userIds });
   const messages = [{ type: 'text' as const, text: `hello all [[lid:${lid}]]` }];
   const campaign = await createCampaign(db, tenant, { name: lid, castType: 'multicast', audienceId, messages });
-  await scheduleCampaign(db, tenant, { campaign, startDate: new Date(startsAt).toISOString() });
+  await scheduleAsSeen(db, tenant, { campaign, startDate: new Date(startsAt).toISOString() });
   return userIds.map((user) => ({ user, lid }));
 }
 

@@ -1,5 +1,6 @@
 import { createLineOa, createOrganization } from '@dueline/accounts';
-import { createCampaign, scheduleCampaign } from '@dueline/campaigns';
+import { createCampaign } from '@dueline/campaigns';
+import { scheduleAsSeen } from '@dueline/campaigns/testing';
 import { type Stack, startStack } from '@dueline/demo';
 import { sleep } from '@dueline/kernel';
 import { nthUserId } from '@dueline/line-simulator';
@@ -153,7 +154,7 @@ test('a campaign whose dispatcher dies and whose sender is away at its time is s
     (await db.$client.query('select status from campaign where id = $1', [campaign.id])).rows[0].status;
   await stack.apps.get('line-delivery')?.stop();
 
-  await scheduleCampaign(db, tenant, { campaign, startDate: new Date().toISOString() });
+  await scheduleAsSeen(db, tenant, { campaign, startDate: new Date().toISOString() });
   await expect.poll(statusOf, { timeout: 10_000 }).toBe('sending');
   stack.apps.get('campaign-dispatcher')?.child.kill('SIGKILL');
   await stack.restart('line-delivery');

@@ -9,7 +9,7 @@ import {
   type Tenant,
 } from '@dueline/contracts';
 import type { Db } from '@dueline/db';
-import { columnOf, insertRow, insertTenant, testDb } from '@dueline/db/testing';
+import { columnOf, insertRow, insertTenant, insertUsers, testDb } from '@dueline/db/testing';
 import { type Broker, connectBroker, DONE, TICK } from '@dueline/mq';
 import { testVhost } from '@dueline/mq/testing';
 import { expect, onTestFinished, test } from 'vitest';
@@ -40,8 +40,11 @@ const depsOf = (db: Db, broker: Pick<Broker, 'publish'>, name = 'd'): ProcessDep
 });
 
 async function insertAudience(db: Db, tenant: Tenant): Promise<string> {
-  const row = { organization_id: tenant.organizationId, line_oa_id: tenant.lineOaId, name: 'audience' };
-  return String((await insertRow(db, 'audience', row)).id);
+  const own = { organization_id: tenant.organizationId, line_oa_id: tenant.lineOaId };
+  const [userId] = await insertUsers(db, tenant, 1);
+  const { id } = await insertRow(db, 'audience', { ...own, name: 'audience' });
+  await insertRow(db, 'audience_member', { ...own, audience_id: id, user_id: userId });
+  return String(id);
 }
 
 async function ticketsOn(broker: Broker, queue: Queue<CampaignTicket>): Promise<CampaignTicket[]> {

@@ -10,6 +10,7 @@ import { createLineClient } from '@dueline/line-client';
 import { configOrExit, every, gather } from '@dueline/runtime';
 import { runWorker, tellWhenWritten, type Worker } from '@dueline/worker-app';
 import { afterChunk } from './after-chunk.ts';
+import { type AskMonth, startAskingMonths } from './ask-months.ts';
 import { loadConfig } from './config.ts';
 import { type ExecuteDeps, executeActions } from './execute-action.ts';
 import { createInHand, type InHand } from './in-hand.ts';
@@ -80,7 +81,7 @@ await runWorker('line-delivery', config, async (worker) => {
   onStop('consumers', async () => {
     await Promise.all(consumers.map((consumer) => consumer.drain()));
   });
-  startCampaignWork(worker);
+  startCampaignWork(worker, startAskingMonths(worker, { config, channelAccessToken: tokens.get }));
   startComparingSentCounts(worker, { config, channelAccessToken: tokens.get });
 });
 
@@ -105,7 +106,7 @@ function takeBackEarlierBoots({ db, log, claimedBy, onStop }: Worker): void {
 }
 
 /** Starts campaigns, and closes those that nobody closed after their last chunk. */
-function startCampaignWork({ db, broker, log, claimedBy, onStop, reach }: Worker): void {
+function startCampaignWork({ db, broker, log, claimedBy, onStop, reach }: Worker, askMonth: AskMonth): void {
   const close = every({
     name: 'close campaigns',
     log,
@@ -118,6 +119,7 @@ function startCampaignWork({ db, broker, log, claimedBy, onStop, reach }: Worker
     db,
     broker: tellWhenWritten(broker, reach && (() => reach('start_campaign.written'))),
     claimedBy,
+    askMonth,
     reach,
   });
   const consumers = [lineBroadcastRichMessage, lineMulticastRichMessage].map((queue) =>

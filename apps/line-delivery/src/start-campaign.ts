@@ -4,6 +4,7 @@ import {
   type CampaignChunk,
   type CampaignStart,
   getCampaignAndValidate,
+  isToFreeze,
   startCampaign,
 } from '@dueline/campaigns';
 import { type CampaignTicket, lineDeliveryChunk, type TenantTicket } from '@dueline/contracts';
@@ -13,11 +14,14 @@ import { PermanentError } from '@dueline/kernel';
 import { type Broker, discarded, type Handler } from '@dueline/mq';
 import type { Reach } from '@dueline/runtime';
 import { publishTickets } from '@dueline/worker-app';
+import type { AskMonth } from './ask-months.ts';
 
 export interface StartCampaignDeps {
   readonly db: Db;
   readonly broker: Pick<Broker, 'publish'>;
   readonly claimedBy: string;
+  /** Asks LINE how the account's month stands, before anything is frozen; without it that is known from before, or unknown. */
+  readonly askMonth?: AskMonth | undefined;
   readonly reach?: Reach | undefined;
 }
 
@@ -29,11 +33,12 @@ interface Started {
 /**
  * Consumer of line_broadcast_rich_message and line_multicast_rich_message: one transaction turns the claim into a start, freezes
  * the recipients and plans a delivery for each chunk; then the chunks' tickets are published. A campaign that was frozen before
- * goes on with what is left. A repeated or stale ticket starts nothing; tickets that did not arrive are announced again.
+ * goes on with what is left; one that needs more messages than LINE says the month has is held before anything is frozen. A repeated or stale ticket starts nothing; tickets that did not arrive are announced again.
  */
 export const startCampaigns =
   (deps: StartCampaignDeps): Handler<CampaignTicket> =>
   async ({ data }) => {
+    if (deps.askMonth !== undefined && (await isToFreeze(deps.db, data))) await deps.askMonth(data);
     const started = await inTransaction(deps.db, async (tx) => {
       const starting = await start(tx, data, deps.claimedBy);
       if (starting !== undefined) deps.reach?.('start_campaign.freezing');

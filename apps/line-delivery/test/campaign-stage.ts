@@ -10,6 +10,7 @@ import type { Broker } from '@dueline/mq';
 import { addAudienceMembers, createAudience } from '@dueline/recipients';
 import { onTestFinished } from 'vitest';
 import { afterChunk } from '../src/after-chunk.ts';
+import type { AskMonth } from '../src/ask-months.ts';
 import { type ExecuteDeps, executeActions } from '../src/execute-action.ts';
 import { createInHand } from '../src/in-hand.ts';
 import { startCampaigns } from '../src/start-campaign.ts';
@@ -37,8 +38,8 @@ export async function stage(db: Db, knobs: ChannelConfig['knobs'] = {}) {
     for (const { data } of messages) published.push(...(data as Tickets).tickets);
     return messages.map(() => ({ ok: true }) as const);
   };
-  const start = async (ticket: CampaignTicket, how: Broker['publish'] = publish) =>
-    startCampaigns({ db, broker: { publish: how }, claimedBy: 'line-delivery/test:1' })(
+  const start = async (ticket: CampaignTicket, how: Broker['publish'] = publish, askMonth?: AskMonth) =>
+    startCampaigns({ db, broker: { publish: how }, claimedBy: 'line-delivery/test:1', askMonth })(
       message(tenant, ticket),
       context,
     );

@@ -18,6 +18,7 @@ export { createLineOa, createOrganization } from './create.ts';
 export { type Deed, recordDeed } from './deed.ts';
 export { ACCOUNT_INVARIANTS } from './invariants.ts';
 export { type AccountName, type AccountState, listAccountStates, listAccounts } from './list.ts';
+export { isMonthTold, type MonthTold, recordMonth, takeWantedMonths, wantMonth } from './month.ts';
 export { type Pause, type PauseReason, pauseAccount, type Shortage, unpauseAccount } from './pause.ts';
 export { type PausedAccount, takePausedAccounts } from './paused.ts';
 export { openSecret, sealSecret } from './secrets.ts';

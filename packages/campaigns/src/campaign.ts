@@ -1,14 +1,22 @@
 import type { CastType, Tenant, TextMessage } from '@dueline/contracts';
 
-/** A claimed campaign, locked by the transaction that starts it. */
+/** A campaign, locked by the transaction that read it. */
 export interface Campaign extends Tenant {
   readonly id: string;
+  readonly fence: string;
   readonly castType: CastType;
   readonly audienceId: string | null;
+  /** Whoever is in one of these audiences at the start is left out, */
+  readonly excludedAudienceIds: readonly string[];
+  /** and these people. */
+  readonly excludedUserIds: readonly string[];
   readonly messages: readonly TextMessage[];
   /** Instant after which nothing more is sent; null: none. */
   readonly notAfter: string | null;
+  /** People whom the author was shown; null: a broadcast. */
   readonly confirmedCount: number | null;
+  /** Starts although the month has too few messages for it. */
+  readonly ignoresQuota: boolean;
   readonly isFrozen: boolean;
 }
 

@@ -1,28 +1,12 @@
 import { MAX_RECIPIENTS_PER_CHUNK } from '@dueline/contracts';
 import { sql, type Tx } from '@dueline/db';
 import type { Campaign, CampaignChunk } from './campaign.ts';
+import { recipients } from './recipients.ts';
 
 type Plan = (chunks: readonly CampaignChunk[]) => Promise<void>;
 
 /** Chunks that one statement freezes, so that an audience of any size needs little memory and no long statement. */
 const CHUNKS_PER_PAGE = 100;
-
-/** Members who are friends now: whoever blocked the account would receive nothing. */
-const members = ({ audienceId, organizationId, lineOaId }: Campaign) => sql`
-  select member.user_id
-    from audience_member as member
-    join audience on audience.id = member.audience_id and audience.deleted_date is null
-    join line_user on line_user.line_oa_id = member.line_oa_id and line_user.user_id = member.user_id and line_user.is_following
-   where member.audience_id = ${audienceId} and member.organization_id = ${organizationId} and member.line_oa_id = ${lineOaId}`;
-
-/** How many people the freeze would reach; null for a broadcast, whose friends LINE alone knows. */
-export async function countRecipients(tx: Tx, campaign: Campaign): Promise<number | null> {
-  if (campaign.castType === 'broadcast' || campaign.confirmedCount === null) return null;
-  const { rows } = await tx.execute<{ count: number }>(
-    sql`select count(*)::int as count from (${members(campaign)}) as recipient`,
-  );
-  return rows[0]?.count ?? 0;
-}
 
 /** A broadcast is one chunk without user ids. */
 export async function freezeBroadcast(tx: Tx, campaign: Campaign, plan: Plan): Promise<null> {
@@ -56,7 +40,7 @@ async function freezePage(
 ): Promise<CampaignChunk[]> {
   const { rows } = await tx.execute<{ chunk_no: number; user_ids: string[] }>(sql`
     with page as materialized (
-      ${members(campaign)} and member.user_id > ${after}
+      ${recipients(campaign)} and member.user_id > ${after}
        order by member.user_id limit ${CHUNKS_PER_PAGE * MAX_RECIPIENTS_PER_CHUNK}
     ), numbered as (
       select user_id, (row_number() over (order by user_id) - 1) / ${MAX_RECIPIENTS_PER_CHUNK}::int as place from page

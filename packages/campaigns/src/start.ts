@@ -1,19 +1,9 @@
-import { CAST_TYPE, type CampaignTicket, type CastType, type TextMessage } from '@dueline/contracts';
-import { sql, type Tx } from '@dueline/db';
+import { CAST_TYPE, type CampaignTicket } from '@dueline/contracts';
+import { type Db, sql, type Tx } from '@dueline/db';
 import type { Campaign, CampaignChunk } from './campaign.ts';
-import { countRecipients, freezeBroadcast, freezeMulticast } from './freeze.ts';
-
-type CampaignRow = {
-  id: string;
-  organization_id: string;
-  line_oa_id: string;
-  cast_type: CastType;
-  audience_id: string | null;
-  messages: TextMessage[];
-  not_after: string | null;
-  confirmed_count: number | null;
-  is_frozen: boolean;
-};
+import { checkStart, needsPerson } from './check-start.ts';
+import { freezeBroadcast, freezeMulticast } from './freeze.ts';
+import { CAMPAIGN_COLUMNS, type CampaignRow, parseCampaign } from './row.ts';
 
 /**
  * The campaign of a ticket, locked: only as long as it is `sending` under exactly this fence, of this tenant, and not deleted.
@@ -21,14 +11,20 @@ type CampaignRow = {
  */
 export async function getCampaignAndValidate(tx: Tx, ticket: CampaignTicket): Promise<Campaign | undefined> {
   const { rows } = await tx.execute<CampaignRow>(sql`
-    select id, organization_id, line_oa_id, cast_type, audience_id, messages, not_after, confirmed_count,
-           frozen_at is not null as is_frozen
+    select ${CAMPAIGN_COLUMNS}
       from campaign
      where id = ${ticket.campaignId} and fence = ${ticket.fence} and status = 'sending' and deleted_date is null
        and organization_id = ${ticket.organizationId} and line_oa_id = ${ticket.lineOaId}
        for no key update`);
   const [row] = rows;
   return row === undefined ? undefined : parseCampaign(row);
+}
+
+/** Whether a ticket stands for a campaign whose recipients are to be frozen: what is known of its month matters then. */
+export async function isToFreeze(db: Db, { campaignId, fence }: CampaignTicket): Promise<boolean> {
+  const { rowCount } = await db.execute(sql`
+    select from campaign where id = ${campaignId} and fence = ${fence} and status = 'sending' and frozen_at is null`);
+  return rowCount === 1;
 }
 
 /** What became of a start. */
@@ -43,23 +39,25 @@ export interface StartOptions {
 
 /**
  * sending -> sending: the claim becomes a start, under a new fence, so that a second ticket of the same claim starts nothing.
- * Freezes the recipients in chunks unless they were frozen before (`resumed`: their deliveries exist). Whoever joins later is
- * not reached. More people than the author confirmed: nothing is frozen, `needs_attention`.
+ * Freezes the recipients in chunks unless they were frozen before (`resumed`: their deliveries exist). Whoever joins later is not
+ * reached; whoever has blocked the account or was left out by then is not either. Nothing is frozen, and a person is asked
+ * (`needs_attention`), when there are more people than the author confirmed (`more_than_confirmed`), or when what LINE told of the month
+ * is less than they need (`quota_short`); what was counted is in `start_check`.
  */
 export async function startCampaign(
   tx: Tx,
   campaign: Campaign,
   { claimedBy, planChunks }: StartOptions,
 ): Promise<CampaignStart> {
-  const planned = campaign.isFrozen ? null : await countRecipients(tx, campaign);
-  const tooMany = planned !== null && campaign.confirmedCount !== null && planned > campaign.confirmedCount;
+  const check = campaign.isFrozen ? undefined : await checkStart(tx, campaign);
+  const reason = check && needsPerson(campaign, check);
   await tx.execute(sql`
     update campaign
-       set status = ${tooMany ? 'needs_attention' : 'sending'}, fence = fence + 1,
-           reason_code = ${tooMany ? 'more_than_confirmed' : null},
+       set status = ${reason === undefined ? 'sending' : 'needs_attention'}, fence = fence + 1, reason_code = ${reason ?? null},
+           start_check = coalesce(${check === undefined ? null : JSON.stringify(check)}::jsonb, start_check),
            claimed_at = clock_timestamp(), claimed_by = ${claimedBy}, updated_date = clock_timestamp()
      where id = ${campaign.id}`);
-  if (tooMany) return 'needs_attention';
+  if (reason !== undefined) return 'needs_attention';
   if (campaign.isFrozen) return 'resumed';
   const plan = (chunks: readonly CampaignChunk[]) => planChunks(tx, campaign, chunks);
   const count =
@@ -71,15 +69,3 @@ export async function startCampaign(
   );
   return 'frozen';
 }
-
-const parseCampaign = (row: CampaignRow): Campaign => ({
-  id: row.id,
-  organizationId: row.organization_id,
-  lineOaId: row.line_oa_id,
-  castType: row.cast_type,
-  audienceId: row.audience_id,
-  messages: row.messages,
-  notAfter: row.not_after,
-  confirmedCount: row.confirmed_count,
-  isFrozen: row.is_frozen,
-});

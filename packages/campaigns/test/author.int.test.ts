@@ -7,10 +7,11 @@ import {
   type CampaignSchedule,
   cancelCampaign,
   createCampaign,
+  previewCampaign,
   scheduleCampaign,
   TRANSITIONS,
 } from '../src/index.ts';
-import { dueCampaign } from '../src/testing.ts';
+import { dueCampaign, scheduleAsSeen } from '../src/testing.ts';
 import { claimOne, insertAudience, start, states } from './support.ts';
 
 let own: TestDb;
@@ -38,16 +39,16 @@ test('the moves of a campaign are the same in the code, in the guard of its tabl
 
 test('a campaign is written as a draft, scheduled and re-scheduled under the fence its author saw, and cancelled [SEM-119]', async () => {
   const draft = await createCampaign(own.db, tenant, { name: 'spring', castType: 'broadcast', messages });
-  const scheduled = await scheduleCampaign(own.db, tenant, { campaign: draft, startDate, confirmedCount: 7 });
+  const scheduled = await scheduleAsSeen(own.db, tenant, { campaign: draft, startDate });
   expect(scheduled).toEqual({ id: draft.id, fence: '1' });
-  expect(await scheduleCampaign(own.db, tenant, { campaign: draft, startDate })).toBeUndefined(); // somebody else saw an older one
-  if (scheduled === undefined) throw new Error('unreachable');
-  const again = await scheduleCampaign(own.db, tenant, { campaign: scheduled, startDate });
+  expect(await previewCampaign(own.db, tenant, { campaign: draft, by: 'me' })).toBeUndefined(); // somebody else saw an older one
+  expect(await scheduleCampaign(own.db, tenant, { campaign: draft, startDate, token: 'x', by: 'me' })).toBeUndefined();
+  const again = await scheduleAsSeen(own.db, tenant, { campaign: scheduled, startDate });
   expect(await columnOf(own.db, 'select extract(epoch from start_date)::bigint from campaign')).toEqual([
     String(Date.parse(startDate) / 1_000),
   ]);
   expect(await cancelCampaign(own.db, tenant, scheduled)).toBeUndefined();
-  expect(await cancelCampaign(own.db, tenant, again ?? scheduled)).toEqual({ id: draft.id, fence: '3' });
+  expect(await cancelCampaign(own.db, tenant, again)).toEqual({ id: draft.id, fence: '3' });
   expect(await states(own.db)).toEqual(['cancel 3']);
 });
 
@@ -55,7 +56,7 @@ test('a campaign of another account is neither scheduled nor cancelled, and its 
   const other = await insertTenant(own.db);
   const draft = await createCampaign(own.db, other, { name: 'theirs', castType: 'broadcast', messages });
   const audienceId = await insertAudience(own.db, other, []);
-  expect(await scheduleCampaign(own.db, tenant, { campaign: draft, startDate })).toBeUndefined();
+  expect(await previewCampaign(own.db, tenant, { campaign: draft, by: 'me' })).toBeUndefined();
   expect(await cancelCampaign(own.db, tenant, draft)).toBeUndefined();
   await expect(
     createCampaign(own.db, tenant, { name: 'x', castType: 'multicast', audienceId, messages }),
@@ -79,12 +80,11 @@ test.for([
 test.for<[string, Partial<CampaignSchedule>]>([
   ['/startDate', { startDate: 'tomorrow' }],
   ['/notAfter', { startDate, notAfter: startDate }],
-  ['/confirmedCount', { startDate, confirmedCount: 0 }],
 ])('a schedule with a wrong %s is refused by name', async ([where, schedule]) => {
   const campaign = await createCampaign(own.db, tenant, { name: 'x', castType: 'broadcast', messages });
-  await expect(scheduleCampaign(own.db, tenant, { startDate, ...schedule, campaign })).rejects.toThrow(
-    `invalid at ${where}`,
-  );
+  await expect(
+    scheduleCampaign(own.db, tenant, { startDate, ...schedule, campaign, token: 'x', by: 'me' }),
+  ).rejects.toThrow(`invalid at ${where}`);
 });
 
 test('what was frozen is changed by nobody', async () => {

@@ -41,7 +41,7 @@ test('20 dispatchers at once claim each of 100 due campaigns once [SEM-082]', as
 });
 
 test('a claim tells where the ticket goes, and the seeds’ payload with its fence', async () => {
-  const audienceId = await insertAudience(own.db, tenant, []);
+  const audienceId = await insertAudience(own.db, tenant, await insertUsers(own.db, tenant, 1));
   const multicast = await dueCampaign(own.db, tenant, { audienceId });
   const broadcast = await dueCampaign(own.db, tenant);
   expect(await claimCampaigns(own.db, { claimedBy: 'd:1', limit: 10 })).toEqual([

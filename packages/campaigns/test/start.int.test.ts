@@ -84,9 +84,11 @@ test('a campaign that was reaped after its freeze goes on with the same chunks',
 });
 
 test('more people than were confirmed are not reached before a person looked', async () => {
-  const audienceId = await insertAudience(own.db, tenant, await insertUsers(own.db, tenant, 3));
-  await dueCampaign(own.db, tenant, { audienceId, confirmedCount: 2 });
-  await dueCampaign(own.db, tenant, { audienceId, confirmedCount: 3 });
+  const userIds = await insertUsers(own.db, tenant, 3);
+  const audienceId = await insertAudience(own.db, tenant, userIds.slice(0, 2));
+  await dueCampaign(own.db, tenant, { audienceId });
+  await join(own.db, { audienceId, userIds: userIds.slice(2) });
+  await dueCampaign(own.db, tenant, { audienceId });
   const [two, three] = await claim(own.db);
   expect([two && (await start(own.db, two)), three && (await start(own.db, three))]).toEqual([
     'needs_attention',
@@ -161,9 +163,12 @@ test.for(CLOSED)('a campaign whose requests end as %j is closed as %s', async ([
   expect(await states(own.db)).toEqual([state]);
 });
 
-test('a campaign for nobody is sent; one that is not frozen yet is left alone', async () => {
-  await dueCampaign(own.db, tenant, { audienceId: await insertAudience(own.db, tenant, []) });
+test('a campaign of which nobody is left is sent to nobody; one that is not frozen yet is left alone', async () => {
+  const [userId = ''] = await insertUsers(own.db, tenant, 1);
+  await dueCampaign(own.db, tenant, { audienceId: await insertAudience(own.db, tenant, [userId]) });
+  await own.db.$client.query('update line_user set is_following = false');
   await start(own.db, await claimOne(own.db));
+  expect(await columnOf(own.db, 'select planned_count from campaign')).toEqual(['0']);
   await dueCampaign(own.db, tenant);
   await claimOne(own.db); // not frozen yet
   expect(await closeCampaigns(own.db)).toHaveLength(1);

@@ -3,7 +3,8 @@ create table delivery (
   id bigint generated always as identity primary key,
   organization_id bigint not null,
   line_oa_id bigint not null,
-  kind text collate "C" not null constraint delivery_kind_known check (kind in ('campaign', 'action', 'event')),
+  -- test: the messages of a campaign to people whom its author named, which is no part of it
+  kind text collate "C" not null constraint delivery_kind_known check (kind in ('campaign', 'action', 'event', 'test')),
   logical_id text collate "C" not null,
   epoch integer not null default 1,
   endpoint text collate "C" not null constraint delivery_endpoint_known check

@@ -1,11 +1,20 @@
 -- The campaign walk: what is sent, to whom (frozen in chunks when the sending starts), and how far it came.
 alter table campaign
   add column messages jsonb not null default '[]' constraint campaign_messages_is_array check (jsonb_typeof(messages) = 'array'),
+  -- who of the audience is left out, by the audiences and the ids that the author named
+  add column excluded_audience_ids bigint[] not null default '{}',
+  add column excluded_user_ids text[] not null default '{}',
   add column confirmed_count integer constraint campaign_confirmed_count_positive check (confirmed_count > 0),
   add column planned_count integer,
   add column frozen_at timestamptz,
   add column sent_at timestamptz,
   add column reason_code text,
+  -- what the start counted, held or not: people, and messages of the month that are needed and left
+  add column start_check jsonb,
+  -- a person said that it starts although the month has too few messages for it
+  add column ignores_quota boolean not null default false,
+  add constraint campaign_broadcast_excludes_nobody
+    check (cast_type <> 'broadcast' or (excluded_audience_ids = '{}' and excluded_user_ids = '{}')),
   -- since when it shall not go on; it is `cancel` when nothing of it is at LINE or in doubt any more
   add column cancel_requested_at timestamptz,
   add constraint campaign_tenant_key unique (organization_id, line_oa_id, id),
@@ -17,6 +26,7 @@ create index idx_campaign_sending on campaign (id) where status = 'sending';
 create trigger campaign_content_is_fixed before update on campaign for each row
   when (old.frozen_at is not null
         and (old.messages is distinct from new.messages or old.audience_id is distinct from new.audience_id or old.cast_type <> new.cast_type
+             or old.excluded_audience_ids <> new.excluded_audience_ids or old.excluded_user_ids <> new.excluded_user_ids
              or old.frozen_at is distinct from new.frozen_at or old.planned_count is distinct from new.planned_count))
   execute function refuse_change('content, audience and count of a campaign never change after its recipients were frozen');
 

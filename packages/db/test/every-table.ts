@@ -40,6 +40,17 @@ export async function insertEverything(db: Db, tenant: Tenant): Promise<void> {
   await insertRow(db, 'scheduled_trigger_execution', { ...ruled, scheduled_at: new Date() });
   const campaign = await insertRow(db, 'campaign', { ...base, name: 'campaign', cast_type: 'broadcast' });
   await insertRow(db, 'campaign_chunk', { ...base, campaign_id: campaign.id, chunk_no: 0 });
+  await insertRow(db, 'campaign_preview', {
+    ...{
+      ...base,
+      campaign_id: campaign.id,
+      token_sha256: `campaign ${tenant.lineOaId}`,
+      fence: 0,
+      definition_sha256: '',
+    },
+    ...{ previewed_by: 'x', expires_at: new Date() },
+  });
+  await insertRow(db, 'month_quota', base);
   const audience = await insertRow(db, 'audience', { ...base, name: 'audience' });
   await insertRow(db, 'audience_member', { ...base, ...user, audience_id: audience.id });
   const key = { retry_key: crypto.randomUUID() };

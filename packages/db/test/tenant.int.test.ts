@@ -31,6 +31,7 @@ const READ_ONLY = [
   'rich_menu_wish',
   'root_budget',
   'scheduled_action_edit',
+  'month_quota',
   'sent_count',
   'trigger_rule_version',
   'user_rich_menu',

@@ -11,3 +11,4 @@ export {
 } from './errors.ts';
 export { errorText, storableText } from './text.ts';
 export { MAX_TIMER_MS, sleep } from './time.ts';
+export { newToken, tokenDigest } from './token.ts';

@@ -1,5 +1,6 @@
 import { createLineOa, createOrganization, resumeAccount, stopAccount } from '@dueline/accounts';
-import { createCampaign, scheduleCampaign } from '@dueline/campaigns';
+import { createCampaign } from '@dueline/campaigns';
+import { scheduleAsSeen } from '@dueline/campaigns/testing';
 import { CAST_TYPE, type Tenant } from '@dueline/contracts';
 import { inTransaction } from '@dueline/db';
 import type { Stack } from '@dueline/demo';
@@ -132,6 +133,6 @@ async function startCampaign(
   const { rows } = await db.$client.query<{ now: string }>(
     `select to_char(app_now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as now`,
   );
-  await scheduleCampaign(db, tenant, { campaign, startDate: rows[0]?.now ?? '' });
+  await scheduleAsSeen(db, tenant, { campaign, startDate: rows[0]?.now ?? '' });
   return lid;
 }

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { index, integer, jsonb, pgTable, text, unique } from 'drizzle-orm/pg-core';
+import { boolean, index, integer, jsonb, pgTable, text, unique } from 'drizzle-orm/pg-core';
 import { id, instant, tenantColumns } from './columns.ts';
 
 /**
@@ -25,11 +25,15 @@ export const campaign = pgTable(
     notAfter: instant('not_after'),
     claimedAt: instant('claimed_at'),
     claimedBy: text('claimed_by'),
+    excludedAudienceIds: id('excluded_audience_ids').array().notNull().default([]),
+    excludedUserIds: text('excluded_user_ids').array().notNull().default([]),
     confirmedCount: integer('confirmed_count'),
     plannedCount: integer('planned_count'),
     frozenAt: instant('frozen_at'),
     sentAt: instant('sent_at'),
     reasonCode: text('reason_code'),
+    startCheck: jsonb('start_check'),
+    ignoresQuota: boolean('ignores_quota').notNull().default(false),
     cancelRequestedAt: instant('cancel_requested_at'),
     fence: id('fence').notNull().default(sql`0`),
     createdDate: instant('created_date').notNull().default(sql`app_now()`),

@@ -14,7 +14,7 @@ export const delivery = pgTable(
   {
     id: id('id').primaryKey().generatedAlwaysAsIdentity(),
     ...tenantColumns,
-    kind: text('kind', { enum: ['campaign', 'action', 'event'] }).notNull(),
+    kind: text('kind', { enum: ['campaign', 'action', 'event', 'test'] }).notNull(),
     logicalId: text('logical_id').notNull(),
     epoch: integer('epoch').notNull().default(1),
     endpoint: text('endpoint', {

@@ -1,10 +1,9 @@
 import type { Tenant } from '@dueline/contracts';
 import { type Db, inTenant, sql, type Tx } from '@dueline/db';
-import { PermanentError } from '@dueline/kernel';
+import { PermanentError, tokenDigest } from '@dueline/kernel';
 import { applyOperation, type CancelDeliveries, type OnRunAnew, type OperationOutcome } from './apply.ts';
 import { type ActionOperation, actionOperation, parseOrRefuse } from './operation.ts';
 import type { Refusal } from './refusal.ts';
-import { tokenDigest } from './token.ts';
 
 /** What a confirmed operation did. */
 export interface OperationReport {

@@ -1,12 +1,12 @@
 import type { Tenant } from '@dueline/contracts';
 import { type Db, inTenant, type SQL, sql, type Tx } from '@dueline/db';
+import { newToken, tokenDigest } from '@dueline/kernel';
 import type { ScheduledActionStatus } from '../state.ts';
 import type { Author } from './apply.ts';
 import { nextExecuteAt } from './change.ts';
 import { type ActionFilter, actionFilter, whereOf } from './filter.ts';
 import { type ActionOperation, parseOrRefuse, resolveOperation } from './operation.ts';
 import { type Refusal, refusalOf } from './refusal.ts';
-import { newToken, tokenDigest } from './token.ts';
 import { asInstant } from './view.ts';
 
 /** Rows changed in one transaction. Source: at most 500 rows are locked at once. */
