@@ -8,9 +8,11 @@ export {
 export type { Campaign, CampaignChunk } from './campaign.ts';
 export { type ClaimedCampaign, claimCampaigns, failLateCampaigns, releaseCampaign } from './claim.ts';
 export { closeCampaigns, heartbeatCampaign } from './close.ts';
+export { CAMPAIGN_DUE_CHANNEL, campaignsDueWithin } from './due.ts';
 export { CAMPAIGN_INVARIANTS } from './invariants.ts';
 export { reapCampaigns, recoverEarlierBoots } from './reap.ts';
 export { type CampaignResult, getCampaignResult } from './result.ts';
+export { sendCampaignNow } from './send-now.ts';
 export {
   type CampaignStart,
   getCampaignAndValidate,
