@@ -6,6 +6,8 @@ alter table campaign
   add column frozen_at timestamptz,
   add column sent_at timestamptz,
   add column reason_code text,
+  -- since when it shall not go on; it is `cancel` when nothing of it is at LINE or in doubt any more
+  add column cancel_requested_at timestamptz,
   add constraint campaign_tenant_key unique (organization_id, line_oa_id, id),
   add constraint campaign_sent_is_frozen check (sent_at is null or frozen_at is not null),
   add constraint campaign_multicast_has_audience check (cast_type <> 'multicast' or audience_id is not null or status in ('draft', 'cancel'));
