@@ -1,7 +1,15 @@
 import { parseConfig } from '@dueline/runtime';
-import { campaignStaleSeconds, reapIntervalSeconds, workerConfig } from '@dueline/worker-app';
+import {
+  campaignStaleSeconds,
+  directDatabaseUrl,
+  listenForDue,
+  reapIntervalSeconds,
+  workerConfig,
+} from '@dueline/worker-app';
 
 export const configSchema = workerConfig.extend({
+  DATABASE_URL_DIRECT: directDatabaseUrl,
+  LISTEN_FOR_DUE: listenForDue,
   CAMPAIGN_STALE_SECONDS: campaignStaleSeconds,
   REAP_INTERVAL_SECONDS: reapIntervalSeconds,
 });

@@ -4,10 +4,12 @@ import { runWorker, tellWhenWritten } from '@dueline/worker-app';
 import { loadConfig } from './config.ts';
 import { processCampaigns } from './process-campaign.ts';
 import { reapDeadCampaigns } from './reap-campaigns.ts';
+import { startOnTime } from './start-on-time.ts';
 
 const config = configOrExit(loadConfig, process.env);
 
-await runWorker('campaign-dispatcher', config, async ({ db, broker, log, metrics, claimedBy, onStop, reach }) => {
+await runWorker('campaign-dispatcher', config, async (worker) => {
+  const { db, broker, log, metrics, claimedBy, onStop, reach } = worker;
   const claimed = metrics.counter({
     name: 'dueline_campaigns_claimed_total',
     help: 'Campaigns claimed because their time had come.',
@@ -38,17 +40,16 @@ await runWorker('campaign-dispatcher', config, async ({ db, broker, log, metrics
   });
   onStop('reaper', () => reaper.stop());
 
-  const consumer = broker.consume(
-    processCampaign,
-    processCampaigns({
-      db,
-      broker: tellWhenWritten(broker, reach && (() => reach('process_campaign.written'))),
-      claimedBy,
-      reap,
-      reach,
-      onClaimed: (castType) => claimed.inc({ cast_type: castType }),
-    }),
-    { concurrency: 1 },
-  );
+  const deps = {
+    db,
+    broker: tellWhenWritten(broker, reach && (() => reach('process_campaign.written'))),
+    claimedBy,
+    reach,
+    onClaimed: (castType: string) => claimed.inc({ cast_type: castType }),
+  };
+  const listenUrl = config.LISTEN_FOR_DUE ? (config.DATABASE_URL_DIRECT ?? config.DATABASE_URL) : undefined;
+  startOnTime(worker, { deps, listenUrl });
+
+  const consumer = broker.consume(processCampaign, processCampaigns({ ...deps, reap }), { concurrency: 1 });
   onStop('consumer', () => consumer.drain());
 });

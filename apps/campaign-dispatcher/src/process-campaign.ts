@@ -13,14 +13,17 @@ import type { Reach } from '@dueline/runtime';
 /** Campaigns per claim: few, so that one dispatcher does not hold many tickets at once. */
 const BATCH = 50;
 
-export interface ProcessDeps {
+export interface PublishDeps {
   readonly db: Db;
   readonly broker: Pick<Broker, 'publish'>;
   readonly claimedBy: string;
-  /** Takes back what the dead held, before what is due is claimed. */
-  readonly reap: () => Promise<void>;
   readonly onClaimed: (castType: ClaimedCampaign['castType']) => void;
   readonly reach?: Reach | undefined;
+}
+
+export interface ProcessDeps extends PublishDeps {
+  /** Takes back what the dead held, before what is due is claimed. */
+  readonly reap: () => Promise<void>;
 }
 
 /**
@@ -33,22 +36,36 @@ export const processCampaigns =
     await deps.reap();
     let published = 0;
     let failed = 0;
-    for (let claimed = BATCH; claimed === BATCH && failed === 0 && !signal.aborted; ) {
-      const campaigns = await claimCampaigns(deps.db, { claimedBy: deps.claimedBy, limit: BATCH });
-      for (const { castType } of campaigns) deps.onClaimed(castType);
-      if (campaigns.length > 0) deps.reach?.('process_campaign.claimed');
-      const refused = await announce(deps, campaigns);
-      if (campaigns.length > refused) deps.reach?.('process_campaign.published');
-      claimed = campaigns.length;
-      failed += refused;
-      published += claimed - refused;
+    for (let isMore = true; isMore && !signal.aborted; ) {
+      const batch = await publishDueCampaigns(deps);
+      published += batch.published;
+      failed += batch.failed;
+      isMore = batch.isMore;
     }
     if (published + failed === 0) return discarded('no campaign is due');
     return { outcome: 'done', detail: { published, failed } };
   };
 
+export interface PublishedBatch {
+  readonly published: number;
+  readonly failed: number;
+  /** Whether it was a whole batch and all of it was published: there may be more. */
+  readonly isMore: boolean;
+}
+
+/** One batch of due campaigns: claimed, published, and released where that was not confirmed. */
+export async function publishDueCampaigns(deps: PublishDeps): Promise<PublishedBatch> {
+  const campaigns = await claimCampaigns(deps.db, { claimedBy: deps.claimedBy, limit: BATCH });
+  for (const { castType } of campaigns) deps.onClaimed(castType);
+  if (campaigns.length > 0) deps.reach?.('process_campaign.claimed');
+  const failed = await announce(deps, campaigns);
+  const published = campaigns.length - failed;
+  if (published > 0) deps.reach?.('process_campaign.published');
+  return { published, failed, isMore: campaigns.length === BATCH && failed === 0 };
+}
+
 /** Publishes each ticket on the queue of its cast type and releases what was not confirmed; how many that were. */
-async function announce({ db, broker }: ProcessDeps, campaigns: readonly ClaimedCampaign[]): Promise<number> {
+async function announce({ db, broker }: PublishDeps, campaigns: readonly ClaimedCampaign[]): Promise<number> {
   const send = (queue: Queue<CampaignTicket>, tickets: readonly CampaignTicket[]) =>
     publishCampaigns(broker, queue, tickets);
   const of = (isBroadcast: boolean) =>

@@ -1,5 +1,6 @@
 import type { CampaignTicket, CastType } from '@dueline/contracts';
 import { type Db, sql } from '@dueline/db';
+import { isClaimable } from './due.ts';
 
 /** A campaign that this call claimed, and where its ticket goes. */
 export interface ClaimedCampaign {
@@ -28,11 +29,7 @@ export async function claimCampaigns(
   const { rows } = await db.execute<ClaimedRow>(sql`
     with due as materialized (
       select id from campaign
-       where status = 'scheduled' and start_date <= app_now() and deleted_date is null
-         and (not_after is null or not_after > app_now() or frozen_at is not null)
-         and not exists (select from line_oa join organization on organization.id = line_oa.organization_id
-                          where line_oa.id = campaign.line_oa_id
-                            and (line_oa.status <> 'active' or line_oa.stopped_at is not null or organization.stopped_at is not null))
+       where status = 'scheduled' and start_date <= app_now() and deleted_date is null and ${isClaimable}
        order by start_date, id limit ${limit}
          for no key update skip locked
     )

@@ -56,7 +56,7 @@ export interface TimeJump {
 /**
  * Moves product time ahead, all clocks together, while no request to LINE is on its way and none is without a verdict: what a
  * retry key protects for 24 hours must not be left behind by the jump. The partitions up to the target exist before it.
- * Claimers notice within their second; the notification `scheduled_action_due` makes it at once.
+ * Claimers notice within their second; the notifications `scheduled_action_due` and `campaign_due` make it at once.
  *
  * @returns undefined, and nothing moved, when requests are open: try again.
  * @throws PermanentError for a jump that does not go forward.
@@ -73,7 +73,7 @@ export async function jumpAhead(
     await tx.execute(sql`update product_time_offset set ahead = ahead + make_interval(secs => ${seconds})`);
     const time = await readProductTime(tx);
     await moveOthers(time.aheadSeconds);
-    await tx.execute(sql`select pg_notify('scheduled_action_due', '')`);
+    await tx.execute(sql`select pg_notify('scheduled_action_due', ''), pg_notify('campaign_due', '')`);
     return time;
   });
 }

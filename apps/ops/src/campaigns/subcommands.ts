@@ -1,5 +1,6 @@
 import { cancelSubcommand } from './cancel.ts';
 import { listSubcommand } from './list.ts';
+import { sendNowSubcommand } from './send-now.ts';
 import { showSubcommand } from './show.ts';
 import type { Subcommand } from './subcommand.ts';
 
@@ -8,4 +9,5 @@ export const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
   list: listSubcommand,
   show: showSubcommand,
   cancel: cancelSubcommand,
+  'send-now': sendNowSubcommand,
 };

@@ -1,0 +1,33 @@
+import { recordDeed } from '@dueline/accounts';
+import { sendCampaignNow } from '@dueline/campaigns';
+import { inTenant } from '@dueline/db';
+import { campaignOf, FENCE_OPTION, idOf, SIGNED_OPTIONS, type Subcommand, signedOf, ticketOf } from './subcommand.ts';
+
+export const sendNowSubcommand: Subcommand = {
+  takes: '<id>',
+  about: 'starts a draft, or what is scheduled, at once',
+  options: { ...FENCE_OPTION, ...SIGNED_OPTIONS },
+  workOf(typed) {
+    const id = idOf(typed);
+    return async (db, account) => {
+      const before = await campaignOf(db, account, id);
+      const sent = await inTenant(db, account, async (tx) => {
+        const ticket = await sendCampaignNow(tx, { campaign: ticketOf(typed, before) });
+        if (ticket === undefined) return undefined;
+        const states = {
+          before: { id, status: before.status, startDate: before.startDate },
+          after: { status: 'scheduled' },
+        };
+        await recordDeed(tx, account, { operation: 'campaign_send_now', ...states, ...signedOf(typed) });
+        return ticket;
+      });
+      if (sent === undefined)
+        return {
+          json: { id, result: 'changed' },
+          lines: [`campaign ${id}: it has changed, or has begun: look again`],
+          isWhole: false,
+        };
+      return { json: { id, result: 'due', fence: sent.fence }, lines: [`campaign ${id}: starts now`], isWhole: true };
+    };
+  },
+};

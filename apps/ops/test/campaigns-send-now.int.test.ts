@@ -1,0 +1,31 @@
+import { claimCampaigns } from '@dueline/campaigns';
+import { dueCampaign } from '@dueline/campaigns/testing';
+import type { Tenant } from '@dueline/contracts';
+import { columnOf, insertTenant, type TestDb, testDb } from '@dueline/db/testing';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { campaignsOf } from './campaigns-support.ts';
+
+let own: TestDb;
+let tenant: Tenant;
+beforeEach(async () => {
+  own = await testDb();
+  tenant = await insertTenant(own.db);
+});
+afterEach(() => own[Symbol.asyncDispose]());
+
+const claim = () => claimCampaigns(own.db, { claimedBy: 'd:1', limit: 10 });
+
+test('a campaign that a person sends now is due at once under the fence that was seen, and who did it is written down', async () => {
+  const { id } = await dueCampaign(own.db, tenant, { startDate: '2999-01-01T00:00:00Z' });
+  const sendNow = (...args: string[]) => campaignsOf(own)('send-now', id, ...args);
+  expect(await sendNow('--fence', '0')).toMatchObject({
+    code: 1,
+    out: `campaign ${id}: it has changed, or has begun: look again`,
+  });
+  expect(await claim()).toEqual([]);
+  expect(await sendNow('--why', 'the shop opens')).toMatchObject({ code: 0, out: `campaign ${id}: starts now` });
+  expect(await claim()).toHaveLength(1);
+  expect(await sendNow()).toMatchObject({ code: 1 });
+  const deeds = `select concat_ws(' ', operation, before ->> 'status', after ->> 'status', done_by, reason) from audit_log`;
+  expect(await columnOf(own.db, deeds)).toEqual(['campaign_send_now scheduled scheduled mika the shop opens']);
+});
