@@ -6,10 +6,10 @@ import { columnOf, insertTenant, insertUsers } from '@dueline/db/testing';
 import { createChunkDeliveries } from '@dueline/deliveries';
 import { addAudienceMembers, createAudience } from '@dueline/recipients';
 
-/** A broadcast and a multicast of two chunks, started as line-delivery does; the account that they belong to. */
-export async function startCampaigns(db: Db): Promise<Tenant> {
+/** A broadcast and a multicast (of two chunks unless more people are asked for), started as line-delivery does; the account that they belong to. */
+export async function startCampaigns(db: Db, people = 501): Promise<Tenant> {
   const tenant = await insertTenant(db);
-  const userIds = await insertUsers(db, tenant, 501);
+  const userIds = await insertUsers(db, tenant, people);
   const audienceId = await createAudience(db, tenant, { name: 'everybody' });
   await addAudienceMembers(db, tenant, { audienceId, userIds });
   await dueCampaign(db, tenant);

@@ -15,7 +15,7 @@ export {
   storeChannelCredentials,
 } from './channel.ts';
 export { createLineOa, createOrganization } from './create.ts';
-export { type Deed, recordDeed } from './deed.ts';
+export { type Deed, listDeeds, type PastDeed, recordDeed } from './deed.ts';
 export { ACCOUNT_INVARIANTS } from './invariants.ts';
 export { type AccountName, type AccountState, listAccountStates, listAccounts } from './list.ts';
 export { isMonthTold, type MonthTold, recordMonth, takeWantedMonths, wantMonth } from './month.ts';

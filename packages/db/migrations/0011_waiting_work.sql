@@ -309,6 +309,8 @@ create table audit_log (
   constraint audit_log_organization_fkey foreign key (organization_id) references organization (id),
   constraint audit_log_tenant_fkey foreign key (organization_id, line_oa_id) references line_oa (organization_id, id)
 );
+-- reader: what people did to one thing of an account
+create index idx_audit_log_account on audit_log (line_oa_id, id);
 create trigger audit_log_is_history before update on audit_log for each row
   execute function refuse_change('an audit trail is only written to');
 

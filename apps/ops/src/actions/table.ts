@@ -18,14 +18,22 @@ export function oneLine(text: string, width: number): string {
   return `${cut}…`;
 }
 
-const pad = (text: string, width: number): string => text + ' '.repeat(Math.max(0, width - widthOf(text)));
+function pad(text: string, width: number, isRight: boolean): string {
+  const space = ' '.repeat(Math.max(0, width - widthOf(text)));
+  return isRight ? space + text : text + space;
+}
 
 /** Lines of a table with a head; every column is as wide as its widest cell. */
-export function tableOf(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
-  const widths = head.map((name, at) => Math.max(widthOf(name), ...rows.map((row) => widthOf(row[at] ?? ''))));
-  return [head, ...rows].map((row) =>
+export const tableOf = (head: readonly string[], rows: readonly (readonly string[])[]): string[] =>
+  columnsOf([head, ...rows], []);
+
+/** Rows in columns, each as wide as its widest cell; those of `rightAligned` end below each other. */
+export function columnsOf(rows: readonly (readonly string[])[], rightAligned: readonly number[]): string[] {
+  const count = Math.max(0, ...rows.map(({ length }) => length));
+  const widths = Array.from({ length: count }, (_, at) => Math.max(...rows.map((row) => widthOf(row[at] ?? ''))));
+  return rows.map((row) =>
     row
-      .map((cell, at) => pad(cell, widths[at] ?? 0))
+      .map((cell, at) => pad(cell, widths[at] ?? 0, rightAligned.includes(at)))
       .join('  ')
       .trimEnd(),
   );

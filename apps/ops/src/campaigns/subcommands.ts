@@ -1,5 +1,6 @@
 import { cancelSubcommand } from './cancel.ts';
 import { listSubcommand } from './list.ts';
+import { resultsSubcommand } from './results.ts';
 import { sendNowSubcommand } from './send-now.ts';
 import { showSubcommand } from './show.ts';
 import type { Subcommand } from './subcommand.ts';
@@ -8,6 +9,7 @@ import type { Subcommand } from './subcommand.ts';
 export const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
   list: listSubcommand,
   show: showSubcommand,
+  results: resultsSubcommand,
   cancel: cancelSubcommand,
   'send-now': sendNowSubcommand,
 };
