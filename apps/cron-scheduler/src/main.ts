@@ -7,10 +7,12 @@ import {
   lookForFacts,
   recoverEarlierBoots,
 } from '@dueline/scheduled-actions';
+import { countCycles, cyclesWithin } from '@dueline/scheduled-cycles';
 import { runWorker, startClaiming, tellWhenWritten, type Worker } from '@dueline/worker-app';
 import { announceDueActions } from './announce-due-actions.ts';
 import { announceDueDeliveries } from './announce-due-deliveries.ts';
 import { loadConfig } from './config.ts';
+import { announceOpenCycles, openDueCycles } from './open-due-cycles.ts';
 import { recoverRows } from './recover.ts';
 import { releaseLostTickets } from './release-untaken.ts';
 import { tickCampaigns } from './tick-campaigns.ts';
@@ -21,11 +23,14 @@ const FACT_SWEEP_INTERVAL_MS = 60_000;
 /** Looks at the clock within one campaign tick, at least: how late a tick can be, and how soon a failed one is repeated. */
 const LOOKS_PER_TICK = 4;
 const TICK_LOOK_MS = 1_000;
+const CYCLE_ANNOUNCE_INTERVAL_MS = 500;
+const CYCLE_COUNT_INTERVAL_MS = 1_000;
 const config = configOrExit(loadConfig, process.env);
 
 await runWorker('cron-scheduler', config, async (worker) => {
   startSweeps(worker);
   startTicking(worker);
+  startCycles(worker);
   if (config.QUEUE_PROFILE) {
     startAnnouncing(worker);
     startReleasing(worker);
@@ -99,6 +104,44 @@ function startTicking({ db, broker, log, metrics, onStop, reach }: Worker): void
     }),
   });
   onStop('campaign tick', () => clock.stop());
+}
+
+/** The clock of time-based rules: opens cycles at the millisecond, announces those that nobody reads, counts those that are read. */
+function startCycles(worker: Worker): void {
+  const { db, broker, log, metrics, onStop } = worker;
+  const cycles = metrics.counter({
+    name: 'dueline_cycles_total',
+    help: 'Cycles of time-based rules, by what became of them.',
+    labels: ['result'],
+  });
+  startClaiming(worker, {
+    name: 'open due cycles',
+    lookAhead: (withinMs) => cyclesWithin(db, withinMs),
+    run: openDueCycles({ db, onOpened: (result, count) => cycles.inc({ result }, count) }),
+    listen: undefined,
+    onWake: () => undefined,
+  });
+  const sweeps = [
+    every({
+      name: 'announce cycles',
+      log,
+      intervalMs: CYCLE_ANNOUNCE_INTERVAL_MS,
+      run: announceOpenCycles({ db, broker, againAfterSeconds: config.DELIVERY_ANNOUNCE_AGAIN_SECONDS }),
+    }),
+    every({
+      name: 'count cycles',
+      log,
+      intervalMs: CYCLE_COUNT_INTERVAL_MS,
+      run: async () => {
+        const completed = await countCycles(db);
+        cycles.inc({ result: 'completed' }, completed.length);
+        for (const cycle of completed) log.info(cycle, 'a cycle is completed');
+      },
+    }),
+  ];
+  onStop('cycles', async () => {
+    await Promise.all(sweeps.map((sweep) => sweep.stop()));
+  });
 }
 
 /** The queue profile: claims what is due, at the millisecond, and announces it. */

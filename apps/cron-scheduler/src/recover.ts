@@ -2,7 +2,13 @@ import { openAttention } from '@dueline/attention';
 import { type Db, inTransaction } from '@dueline/db';
 import { recoverEventsInHand } from '@dueline/db/changes';
 import { closeOverdueDeliveries, reapDeliveries, renewDeliveries } from '@dueline/deliveries';
-import { cancelOfDeletedRules, recoverActionsInHand, recoverStaleProcessing } from '@dueline/scheduled-actions';
+import {
+  cancelOfCycle,
+  cancelOfDeletedRules,
+  recoverActionsInHand,
+  recoverStaleProcessing,
+} from '@dueline/scheduled-actions';
+import { markSwept, takeCancelledCycle } from '@dueline/scheduled-cycles';
 import { recordCancelled } from '@dueline/trigger-rules';
 
 type RecoveredWhat =
@@ -11,7 +17,8 @@ type RecoveredWhat =
   | 'overdue_delivery'
   | 'renewed_delivery'
   | 'deadly_row'
-  | 'of_deleted_rule';
+  | 'of_deleted_rule'
+  | 'of_cancelled_cycle';
 export type Recovered = (what: RecoveredWhat, count: number) => void;
 
 /**
@@ -52,6 +59,17 @@ const sweepDeletedRules = (db: Db): Promise<number> =>
     return swept.length;
   });
 
+/** The same of a cycle that was cancelled. */
+const sweepCancelledCycles = (db: Db): Promise<number> =>
+  inTransaction(db, async (tx) => {
+    const cycle = await takeCancelledCycle(tx);
+    if (cycle === undefined) return 0;
+    const swept = await cancelOfCycle(tx, cycle);
+    if (swept.length === 0) await markSwept(tx, cycle);
+    await recordCancelled(tx, swept, 'cycle_cancelled');
+    return swept.length;
+  });
+
 /**
  * Takes back rows whose worker died, writes down what it died with before that, closes deliveries that nobody may send any more, gives a
  * new key to those that may not use theirs any more and reached nobody, and cancels what a deleted rule left.
@@ -80,5 +98,9 @@ export const recoverRows =
     await untilDone(
       () => sweepDeletedRules(db),
       (count) => onRecovered('of_deleted_rule', count),
+    );
+    await untilDone(
+      () => sweepCancelledCycles(db),
+      (count) => onRecovered('of_cancelled_cycle', count),
     );
   };

@@ -18,7 +18,7 @@ create table scheduled_trigger_execution (
   -- people are read in the order of their ids: behind the cursor, up to the mark that was the last one when the cycle began
   cursor_user_id text collate "C" not null default '',
   high_user_id text collate "C",
-  read_all_at timestamptz,
+  read_all boolean not null default false,
   total_users bigint not null default 0,
   enqueued_users bigint not null default 0,
   suppressed_users bigint not null default 0,
@@ -34,7 +34,7 @@ create table scheduled_trigger_execution (
   -- whether the waiting actions of a cancelled one are cancelled
   swept boolean not null default false,
   constraint scheduled_trigger_execution_cursor_below_mark
-    check (cursor_user_id <= coalesce(high_user_id, '') and (read_all_at is null or high_user_id is not null)),
+    check (cursor_user_id <= coalesce(high_user_id, '') and (not read_all or high_user_id is not null)),
   constraint scheduled_trigger_execution_adds_up
     check (processed_users + failed_users <= enqueued_users + suppressed_users
            and (status <> 'completed' or (total_users = enqueued_users + suppressed_users and processed_users + failed_users = total_users))),

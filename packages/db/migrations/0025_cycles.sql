@@ -3,7 +3,7 @@ create table cycle_schedule (
   trigger_rule_id bigint primary key,
   organization_id bigint not null,
   line_oa_id bigint not null,
-  -- enabled and not deleted
+  -- enabled, not deleted, and no draft
   is_live boolean not null,
   -- null: to be planned, or never
   next_run_at timestamptz,
@@ -27,7 +27,7 @@ revoke insert, update, delete on cycle_schedule, scheduled_trigger_execution fro
 create function keep_cycle_schedule() returns trigger language plpgsql security definer set search_path from current as $$
 begin
   insert into cycle_schedule (trigger_rule_id, organization_id, line_oa_id, is_live)
-  values (new.id, new.organization_id, new.line_oa_id, new.enabled and new.deleted_date is null and new.source_type = 'scheduled_time')
+  values (new.id, new.organization_id, new.line_oa_id, new.enabled and new.mode <> 'draft' and new.deleted_date is null and new.source_type = 'scheduled_time')
   on conflict (trigger_rule_id) do update
     set is_live = excluded.is_live, next_run_at = null, planned_at = null, problem = null, fence = cycle_schedule.fence + 1,
         updated_date = clock_timestamp();
@@ -35,10 +35,10 @@ begin
 end $$;
 create trigger trigger_rule_has_schedule after insert on trigger_rule for each row
   when (new.source_type = 'scheduled_time') execute function keep_cycle_schedule();
-create trigger trigger_rule_moves_schedule after update of source_type, source_config, enabled, deleted_date on trigger_rule for each row
+create trigger trigger_rule_moves_schedule after update of source_type, source_config, enabled, mode, deleted_date on trigger_rule for each row
   when ((new.source_type = 'scheduled_time' or old.source_type = 'scheduled_time')
-        and (old.source_type, old.source_config, old.enabled, old.deleted_date)
-            is distinct from (new.source_type, new.source_config, new.enabled, new.deleted_date))
+        and (old.source_type, old.source_config, old.enabled, old.mode, old.deleted_date)
+            is distinct from (new.source_type, new.source_config, new.enabled, new.mode, new.deleted_date))
   execute function keep_cycle_schedule();
 
 -- Local times are those of the zone in force: the schedules of rules without a zone of their own are planned anew.

@@ -1,4 +1,4 @@
-import type { TenantTicket } from '@dueline/contracts';
+import type { TenantTicket, Ticket } from '@dueline/contracts';
 import { type Db, sql, ticketRows } from '@dueline/db';
 
 type TicketRow = { id: string; fence: string; organization_id: string; line_oa_id: string };
@@ -15,7 +15,7 @@ export async function announceCycles(
   const { rows } = await db.execute<TicketRow>(sql`
     with due as materialized (
       select id from scheduled_trigger_execution as cycle
-       where status = 'processing' and read_all_at is null and paused_at is null
+       where status = 'processing' and not read_all and paused_at is null
          and (lease_until is null or lease_until < clock_timestamp())
          and (published_at is null or published_at < clock_timestamp() - make_interval(secs => ${againAfterSeconds}))
          and not (waits_its_turn and exists (
@@ -45,6 +45,13 @@ export async function unpublishCycles(db: Db, tickets: readonly TenantTicket[]):
        order by cycle.id for no key update of cycle
     )
     update scheduled_trigger_execution as cycle set published_at = null from held where cycle.id = held.id`);
+}
+
+/** Gives up a cycle whose people are not all read, so that it is announced at once. */
+export async function releaseCycle(db: Db, { id, fence }: Ticket): Promise<void> {
+  await db.execute(sql`
+    update scheduled_trigger_execution set fence = fence + 1, lease_until = null, published_at = null
+     where id = ${id} and fence = ${fence} and status = 'processing'`);
 }
 
 /**

@@ -61,19 +61,24 @@ export async function skipNextCycle(
 export const pauseCycle = (db: Db, tenant: Tenant, cycle: { executionId: string }): Promise<boolean> =>
   change(
     db,
-    tenant,
-    cycle,
-    sql`paused_at = app_now(), fence = fence + 1, lease_until = null`,
-    sql`paused_at is null and read_all_at is null`,
+    { ...tenant, ...cycle },
+    {
+      set: sql`paused_at = app_now(), fence = fence + 1, lease_until = null`,
+      where: sql`paused_at is null and not read_all`,
+    },
   );
 
 /** Goes on behind the last person who was read. False: it is not paused. */
 export const resumeCycle = (db: Db, tenant: Tenant, cycle: { executionId: string }): Promise<boolean> =>
-  change(db, tenant, cycle, sql`paused_at = null, published_at = null, fence = fence + 1`, sql`paused_at is not null`);
+  change(
+    db,
+    { ...tenant, ...cycle },
+    { set: sql`paused_at = null, published_at = null, fence = fence + 1`, where: sql`paused_at is not null` },
+  );
 
 /** processing -> cancelled: no more people are read. The caller cancels the actions that wait. False: it is over. */
 export const cancelCycle = (db: Db, tenant: Tenant, cycle: { executionId: string }): Promise<boolean> =>
-  change(db, tenant, cycle, ENDED('by_person'), sql`true`);
+  change(db, { ...tenant, ...cycle }, { set: ENDED('by_person'), where: sql`true` });
 
 /** processing -> cancelled in the transaction that finds that its rule is gone. */
 export async function endCycle(
@@ -89,13 +94,11 @@ const ENDED = (reason: CycleReason) => sql`
 
 async function change(
   db: Db,
-  tenant: Tenant,
-  { executionId }: { executionId: string },
-  set: SQL,
-  where: SQL,
+  cycle: Tenant & { executionId: string },
+  { set, where }: { set: SQL; where: SQL },
 ): Promise<boolean> {
   const { rowCount } = await db.execute(sql`
     update scheduled_trigger_execution set ${set}
-     where id = ${executionId} and ${ofTenant(tenant)} and status = 'processing' and ${where}`);
+     where id = ${cycle.executionId} and ${ofTenant(cycle)} and status = 'processing' and ${where}`);
   return rowCount === 1;
 }

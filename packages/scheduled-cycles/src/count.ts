@@ -4,7 +4,7 @@ import { column, type Db, inTransaction, sql, type Tx } from '@dueline/db';
 export const cycleDedupKey = (executionId: string, userId: string): string => `ste:${executionId}:${userId}`;
 
 /** Actions of a cycle as rows `action`, by what they stand for: a range of the index that keeps each of them once. */
-const actionsOf = (cycle: 'cycle') =>
+export const actionsOf = (cycle: 'cycle') =>
   sql.raw(`
   scheduled_action as action
    where action.line_oa_id = ${cycle}.line_oa_id
@@ -23,7 +23,7 @@ export async function countCycles(db: Db): Promise<{ id: string; triggerRuleId: 
   return inTransaction(db, async (tx) => {
     const { rows: due } = await tx.execute<{ id: string }>(sql`
       select id from scheduled_trigger_execution
-       where status = 'processing' and read_all_at is not null
+       where status = 'processing' and read_all
          and (counted_at is null or counted_at < clock_timestamp() - make_interval(secs => total_users * ${SECONDS_PER_PERSON}::float8))
        order by counted_at nulls first, id limit 20
          for no key update skip locked`);
@@ -82,7 +82,7 @@ export async function cycleProgress(
     suppressed: string;
     is_reading: boolean;
   }>(sql`
-    select cycle.total_users as total, cycle.suppressed_users as suppressed, cycle.status = 'processing' and cycle.read_all_at is null as is_reading,
+    select cycle.total_users as total, cycle.suppressed_users as suppressed, cycle.status = 'processing' and cycle.not read_all as is_reading,
            case when cycle.status = 'processing' then action.open else 0 end as open,
            case when cycle.status = 'processing' then action.failed else cycle.failed_users end as failed
       from scheduled_trigger_execution as cycle

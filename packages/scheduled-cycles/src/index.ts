@@ -1,4 +1,4 @@
-export { announceCycles, releaseEarlierBoots, unpublishCycles } from './announce.ts';
+export { announceCycles, releaseCycle, releaseEarlierBoots, unpublishCycles } from './announce.ts';
 export { type Calendar, type CalendarSpec, createCalendar } from './calendar.ts';
 export {
   type CycleReason,

@@ -4,7 +4,7 @@ import type { Calendar } from './calendar.ts';
 export type Misfire = 'skip' | 'latest' | 'all';
 
 /** A cycle that is opened within so many milliseconds of its time is not late. */
-export const ON_TIME_MS = 60_000;
+const ON_TIME_MS = 60_000;
 /** Cycles of one rule that are looked at, at most, however many were missed. */
 export const MOST_MISSED = 100;
 

@@ -34,7 +34,7 @@ export async function takeCycle(
   const { rows } = await db.execute<CycleRow>(sql`
     update scheduled_trigger_execution as cycle
        set fence = cycle.fence + 1, claimed_by = ${claimedBy}, lease_until = clock_timestamp() + make_interval(secs => ${leaseSeconds})
-     where id = ${ticket.id} and fence = ${ticket.fence} and status = 'processing' and read_all_at is null and paused_at is null
+     where id = ${ticket.id} and fence = ${ticket.fence} and status = 'processing' and not read_all and paused_at is null
        and organization_id = ${tenant.organizationId} and line_oa_id = ${tenant.lineOaId}
        and not exists (select from line_oa join organization on organization.id = line_oa.organization_id
                         where line_oa.id = cycle.line_oa_id and (line_oa.stopped_at is not null or organization.stopped_at is not null))
@@ -76,10 +76,10 @@ export async function readPage(tx: Tx, { cycle, config, leaseSeconds, enqueue }:
   await tx.execute(sql`
     update scheduled_trigger_execution
        set high_user_id = ${highUserId}, cursor_user_id = ${isLast ? highUserId : (people.at(-1)?.user_id ?? highUserId)},
-           read_all_at = case when ${isLast} then clock_timestamp() end,
+           read_all = ${isLast},
            total_users = total_users + ${chosen.length}, enqueued_users = enqueued_users + ${chosen.length - suppressed},
            suppressed_users = suppressed_users + ${suppressed},
-           lease_until = case when not ${isLast} then clock_timestamp() + make_interval(secs => ${leaseSeconds}) end
+           lease_until = clock_timestamp() + make_interval(secs => ${leaseSeconds})
      where id = ${cycle.id}`);
   return { result: 'read', people: chosen.length, isLast };
 }
@@ -90,7 +90,7 @@ async function holdCycle(
 ): Promise<{ cursorUserId: string; highUserId: string | null } | undefined> {
   const { rows } = await tx.execute<{ cursor_user_id: string; high_user_id: string | null }>(sql`
     select cursor_user_id, high_user_id from scheduled_trigger_execution as cycle
-     where id = ${id} and fence = ${fence} and status = 'processing' and paused_at is null and read_all_at is null
+     where id = ${id} and fence = ${fence} and status = 'processing' and paused_at is null and not read_all
        and not exists (select from line_oa join organization on organization.id = line_oa.organization_id
                         where line_oa.id = cycle.line_oa_id and (line_oa.stopped_at is not null or organization.stopped_at is not null))
        for no key update of cycle`);

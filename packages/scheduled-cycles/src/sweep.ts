@@ -1,5 +1,5 @@
 import { sql, type Tx } from '@dueline/db';
-import { cycleDedupKey } from './count.ts';
+import { actionsOf, cycleDedupKey } from './count.ts';
 
 /** A cycle that was cancelled and whose people may still have an action that waits. */
 export interface CancelledCycle {
@@ -20,7 +20,10 @@ export async function takeCancelledCycle(tx: Tx): Promise<CancelledCycle | undef
   return { executionId: row.id, lineOaId: row.line_oa_id, dedupPrefix: cycleDedupKey(row.id, '') };
 }
 
-/** Nothing of it waits any more. */
+/** Leaves it alone from now on, unless something of it still waits, or is being decided and may wait again. */
 export async function markSwept(tx: Tx, { executionId }: Pick<CancelledCycle, 'executionId'>): Promise<void> {
-  await tx.execute(sql`update scheduled_trigger_execution set swept = true where id = ${executionId}`);
+  await tx.execute(sql`
+    update scheduled_trigger_execution as cycle
+       set swept = not exists (select from ${actionsOf('cycle')} and action.status in ('pending', 'processing'))
+     where id = ${executionId}`);
 }

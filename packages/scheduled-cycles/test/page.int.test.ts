@@ -58,7 +58,7 @@ const finish = (where = 'true', status = 'done') =>
   db.$client
     .query(`
     with started as (update scheduled_action set status = 'processing', fence = fence + 1, attempt = attempt + 1, claimed_by = 'x', claimed_via = 'inline',
-                                                 lease_until = now() + interval '1 minute' where status = 'pending' and ${where} returning id)
+                                                 lease_until = clock_timestamp() + interval '1 minute' where status = 'pending' and ${where} returning id)
     select 1 from started`)
     .then(() =>
       db.$client.query(
@@ -117,7 +117,7 @@ test('a page that is not committed is read again; who takes a cycle over goes on
   ).rejects.toThrow('killed');
   expect(await announced(db)).toEqual([]); // its lease is not over
   await db.$client.query(
-    `update scheduled_trigger_execution set lease_until = now() - interval '1 s', published_at = null`,
+    `update scheduled_trigger_execution set lease_until = clock_timestamp() - interval '1 s', published_at = null`,
   );
   const [ticket] = await announced(db);
   expect(ticket).toMatchObject({ id: executionId, fence: first.fence });

@@ -25,7 +25,7 @@ export const scheduledTriggerExecution = pgTable(
     waitsItsTurn: boolean('waits_its_turn').notNull().default(false),
     cursorUserId: text('cursor_user_id').notNull().default(''),
     highUserId: text('high_user_id'),
-    readAllAt: instant('read_all_at'),
+    readAll: boolean('read_all').notNull().default(false),
     totalUsers: id('total_users').notNull().default(sql`0`),
     enqueuedUsers: id('enqueued_users').notNull().default(sql`0`),
     suppressedUsers: id('suppressed_users').notNull().default(sql`0`),
