@@ -5,6 +5,7 @@ import { DELIVERY_INVARIANTS } from '@dueline/deliveries';
 import { PermanentError } from '@dueline/kernel';
 import { RICH_MENU_INVARIANTS } from '@dueline/rich-menus';
 import { SCHEDULED_ACTION_INVARIANTS } from '@dueline/scheduled-actions';
+import { SCHEDULED_CYCLE_INVARIANTS } from '@dueline/scheduled-cycles';
 import { TRIGGER_RULE_INVARIANTS } from '@dueline/trigger-rules';
 import { loadAuditConfig } from './config.ts';
 
@@ -14,6 +15,7 @@ export const INVARIANTS: readonly Invariant[] = [
   ...ACCOUNT_INVARIANTS,
   ...TRIGGER_RULE_INVARIANTS,
   ...SCHEDULED_ACTION_INVARIANTS,
+  ...SCHEDULED_CYCLE_INVARIANTS,
   ...DELIVERY_INVARIANTS,
   ...CAMPAIGN_INVARIANTS,
   ...RICH_MENU_INVARIANTS,

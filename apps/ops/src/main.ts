@@ -8,6 +8,7 @@ import { runActions } from './actions/run.ts';
 import { runAttention } from './attention.ts';
 import { runAudit } from './audit.ts';
 import { runCampaigns } from './campaigns/run.ts';
+import { runCycles } from './cycles.ts';
 import { runDeliveries } from './deliveries.ts';
 import { runMenus } from './menus.ts';
 import { runMigrate } from './migrate.ts';
@@ -23,6 +24,7 @@ const HELP = `usage: dueline <command>
   actions …          see and change waiting work; 'actions --help' says how (DATABASE_URL)
   attention …        see and dismiss what needs a person; 'attention --help' says how (DATABASE_URL)
   campaigns …        see and change campaigns; 'campaigns --help' says how (DATABASE_URL)
+  cycles …           see, run, pause or cancel cycles of time-based rules; 'cycles --help' says how (DATABASE_URL)
   deliveries …       send a message again, or leave it alone, when nobody knows; 'deliveries --help' says how (DATABASE_URL)
   menus …            register the rich menus that rules switch to; 'menus --help' says how (DATABASE_URL)
 `;
@@ -62,6 +64,7 @@ const WITH_ARGUMENTS: Readonly<Record<string, () => Promise<void>>> = {
   actions: asPerson(runActions),
   campaigns: asPerson(runCampaigns),
   attention: asPerson(runAttention),
+  cycles: asPerson(runCycles),
   deliveries: asPerson(runDeliveries),
   menus: asPerson(runMenus),
   account: () => runAccount(rest, { env, print, login: login(), readSecret: () => text(process.stdin) }),

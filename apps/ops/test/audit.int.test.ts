@@ -6,6 +6,7 @@ import { testDb } from '@dueline/db/testing';
 import { expect, test } from 'vitest';
 import { audit, INVARIANTS } from '../src/audit.ts';
 import { CAMPAIGN_PLANTS } from './campaign-plants.ts';
+import { CYCLE_PLANTS } from './cycle-plants.ts';
 import { healthyDatabase } from './healthy.ts';
 import { MENU_PLANTS } from './healthy-menus.ts';
 
@@ -24,6 +25,7 @@ const HOUR_AGO = `app_now() - interval '1 hour'`;
 /** For each invariant the faults that it must find, alone. */
 const PLANTS: readonly (readonly [id: string, fault: string, sql: string])[] = [
   ...CAMPAIGN_PLANTS,
+  ...CYCLE_PLANTS,
   ...MENU_PLANTS,
   ['I32.pause', 'paused for no reason', `update line_oa set status = 'paused_auth'`],
   ['I32.pause', 'a reason without a pause', trouble('paused_at, reason_code', `app_now(), 'by_person'`)],

@@ -1,5 +1,5 @@
 import type { Tenant } from '@dueline/contracts';
-import { type Db, inTransaction, type SQL, sql, type Tx } from '@dueline/db';
+import { type SQL, sql, type Tx } from '@dueline/db';
 import { parseSchedule } from './schedule.ts';
 
 /** Why a cycle was not run, or was ended. */
@@ -10,12 +10,11 @@ const ofTenant = ({ organizationId, lineOaId }: Tenant) =>
 
 /** none -> processing now, beside the calendar, for a live time rule of the account; undefined: it is none. Repeated within the same millisecond it is the same cycle. */
 export async function runCycleNow(
-  db: Db,
+  tx: Tx,
   tenant: Tenant,
   { triggerRuleId }: { triggerRuleId: string },
 ): Promise<string | undefined> {
-  return inTransaction(db, async (tx) => {
-    const { rows } = await tx.execute<{ id: string }>(sql`
+  const { rows } = await tx.execute<{ id: string }>(sql`
       insert into scheduled_trigger_execution (organization_id, line_oa_id, trigger_rule_id, scheduled_at, rule_version, origin, waits_its_turn)
       select rule.organization_id, rule.line_oa_id, rule.id, date_trunc('milliseconds', app_now()), rule.version, 'manual',
              coalesce(rule.source_config ->> 'overlap', 'skip') <> 'allow'
@@ -23,18 +22,16 @@ export async function runCycleNow(
        where rule.id = ${triggerRuleId} and rule.organization_id = ${tenant.organizationId} and rule.line_oa_id = ${tenant.lineOaId}
           on conflict (trigger_rule_id, scheduled_at) do nothing
       returning id`);
-    return rows[0]?.id;
-  });
+  return rows[0]?.id;
 }
 
 /** The next cycle of a rule becomes a skipped one, and its schedule moves on. Returns the instant left out; undefined: none is planned. */
 export async function skipNextCycle(
-  db: Db,
+  tx: Tx,
   tenant: Tenant,
   { triggerRuleId }: { triggerRuleId: string },
 ): Promise<string | undefined> {
-  return inTransaction(db, async (tx) => {
-    const { rows } = await tx.execute<{ due: string; source_config: unknown; version: number; timezone: string }>(sql`
+  const { rows } = await tx.execute<{ due: string; source_config: unknown; version: number; timezone: string }>(sql`
       select extract(epoch from schedule.next_run_at) * 1000 as due, rule.source_config, rule.version, account.timezone
         from cycle_schedule as schedule
         join trigger_rule as rule on rule.id = schedule.trigger_rule_id
@@ -42,25 +39,24 @@ export async function skipNextCycle(
        where schedule.trigger_rule_id = ${triggerRuleId} and schedule.organization_id = ${tenant.organizationId}
          and schedule.line_oa_id = ${tenant.lineOaId} and schedule.next_run_at is not null
          for no key update of schedule`);
-    const [row] = rows;
-    if (row === undefined) return undefined;
-    const skipped = new Date(Number(row.due));
-    const next = parseSchedule(row.source_config, row.timezone).calendar.next(skipped);
-    await tx.execute(sql`
+  const [row] = rows;
+  if (row === undefined) return undefined;
+  const skipped = new Date(Number(row.due));
+  const next = parseSchedule(row.source_config, row.timezone).calendar.next(skipped);
+  await tx.execute(sql`
       update cycle_schedule set next_run_at = ${next?.toISOString() ?? null}, fence = fence + 1, updated_date = clock_timestamp()
        where trigger_rule_id = ${triggerRuleId}`);
-    await tx.execute(sql`
+  await tx.execute(sql`
       insert into scheduled_trigger_execution (organization_id, line_oa_id, trigger_rule_id, scheduled_at, rule_version, status, reason_code, completed_at)
       values (${tenant.organizationId}, ${tenant.lineOaId}, ${triggerRuleId}, ${skipped.toISOString()}, ${row.version}, 'skipped', 'by_person', app_now())
           on conflict (trigger_rule_id, scheduled_at) do nothing`);
-    return skipped.toISOString();
-  });
+  return skipped.toISOString();
 }
 
 /** No more people are read; those who were read before are served. False: it is over, or paused already. */
-export const pauseCycle = (db: Db, tenant: Tenant, cycle: { executionId: string }): Promise<boolean> =>
+export const pauseCycle = (tx: Tx, tenant: Tenant, cycle: { executionId: string }): Promise<boolean> =>
   change(
-    db,
+    tx,
     { ...tenant, ...cycle },
     {
       set: sql`paused_at = app_now(), fence = fence + 1, lease_until = null`,
@@ -69,16 +65,16 @@ export const pauseCycle = (db: Db, tenant: Tenant, cycle: { executionId: string 
   );
 
 /** Goes on behind the last person who was read. False: it is not paused. */
-export const resumeCycle = (db: Db, tenant: Tenant, cycle: { executionId: string }): Promise<boolean> =>
+export const resumeCycle = (tx: Tx, tenant: Tenant, cycle: { executionId: string }): Promise<boolean> =>
   change(
-    db,
+    tx,
     { ...tenant, ...cycle },
     { set: sql`paused_at = null, published_at = null, fence = fence + 1`, where: sql`paused_at is not null` },
   );
 
 /** processing -> cancelled: no more people are read. The caller cancels the actions that wait. False: it is over. */
-export const cancelCycle = (db: Db, tenant: Tenant, cycle: { executionId: string }): Promise<boolean> =>
-  change(db, { ...tenant, ...cycle }, { set: ENDED('by_person'), where: sql`true` });
+export const cancelCycle = (tx: Tx, tenant: Tenant, cycle: { executionId: string }): Promise<boolean> =>
+  change(tx, { ...tenant, ...cycle }, { set: ENDED('by_person'), where: sql`true` });
 
 /** processing -> cancelled in the transaction that finds that its rule is gone. */
 export async function endCycle(
@@ -93,11 +89,11 @@ const ENDED = (reason: CycleReason) => sql`
   status = 'cancelled', reason_code = ${reason}, completed_at = app_now(), fence = fence + 1, lease_until = null, paused_at = null`;
 
 async function change(
-  db: Db,
+  tx: Tx,
   cycle: Tenant & { executionId: string },
   { set, where }: { set: SQL; where: SQL },
 ): Promise<boolean> {
-  const { rowCount } = await db.execute(sql`
+  const { rowCount } = await tx.execute(sql`
     update scheduled_trigger_execution set ${set}
      where id = ${cycle.executionId} and ${ofTenant(cycle)} and status = 'processing' and ${where}`);
   return rowCount === 1;

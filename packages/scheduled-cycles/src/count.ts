@@ -1,3 +1,4 @@
+import type { Tenant } from '@dueline/contracts';
 import { column, type Db, inTransaction, sql, type Tx } from '@dueline/db';
 
 /** What an action of a cycle stands for: one for each person. */
@@ -70,9 +71,10 @@ export interface CycleProgress {
   readonly isReading: boolean;
 }
 
-/** Right at any moment. Undefined: there is no such cycle. */
+/** Right at any moment. Undefined: the account has no such cycle. */
 export async function cycleProgress(
   db: Db,
+  tenant: Tenant,
   { executionId }: { executionId: string },
 ): Promise<CycleProgress | undefined> {
   const { rows } = await db.execute<{
@@ -82,14 +84,14 @@ export async function cycleProgress(
     suppressed: string;
     is_reading: boolean;
   }>(sql`
-    select cycle.total_users as total, cycle.suppressed_users as suppressed, cycle.status = 'processing' and cycle.not read_all as is_reading,
+    select cycle.total_users as total, cycle.suppressed_users as suppressed, cycle.status = 'processing' and not cycle.read_all as is_reading,
            case when cycle.status = 'processing' then action.open else 0 end as open,
            case when cycle.status = 'processing' then action.failed else cycle.failed_users end as failed
       from scheduled_trigger_execution as cycle
      cross join lateral (
        select count(*) filter (where status in ('pending', 'processing')) as open, count(*) filter (where status = 'failed') as failed
          from ${actionsOf('cycle')}) as action
-     where cycle.id = ${executionId}`);
+     where cycle.id = ${executionId} and cycle.organization_id = ${tenant.organizationId} and cycle.line_oa_id = ${tenant.lineOaId}`);
   const [row] = rows;
   if (row === undefined) return undefined;
   const [total, open, failed] = [Number(row.total), Number(row.open), Number(row.failed)];

@@ -1,4 +1,5 @@
 import type { Tenant } from '@dueline/contracts';
+import { inTransaction, type Tx } from '@dueline/db';
 import { columnOf, insertTenant, type TestDb, testDb } from '@dueline/db/testing';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { cyclesWithin, openCycles, planSchedules, runCycleNow, skipNextCycle } from '../src/index.ts';
@@ -13,6 +14,13 @@ beforeEach(async () => {
   tenant = await insertTenant(own.db, { timezone: 'Asia/Tokyo' });
   await travelTo(own.db, '2100-01-01T00:00:30Z'); // 09:00:30 in Tokyo
 });
+/** What a person does, in a transaction of its own. */
+const by = <What, Result>(
+  act: (tx: Tx, of: Tenant, what: What) => Promise<Result>,
+  of: Tenant,
+  what: What,
+): Promise<Result> => inTransaction(own.db, (tx) => act(tx, of, what));
+
 afterAll(async () => {
   for (const database of disposals) await database[Symbol.asyncDispose]();
 });
@@ -134,18 +142,18 @@ test('the look ahead tells when the next cycle is due, and that there is somethi
 test('a person runs a cycle beside the calendar, or leaves the next one out; only of a live rule of the account', async () => {
   const triggerRuleId = await plannedRule(own.db, tenant, hourly);
   const other = await insertTenant(own.db);
-  expect(await runCycleNow(own.db, other, { triggerRuleId })).toBeUndefined();
-  expect(await skipNextCycle(own.db, other, { triggerRuleId })).toBeUndefined();
-  expect(await runCycleNow(own.db, tenant, { triggerRuleId })).toMatch(/^\d+$/);
-  expect(await skipNextCycle(own.db, tenant, { triggerRuleId })).toBe('2100-01-01T01:00:00.000Z');
+  expect(await by(runCycleNow, other, { triggerRuleId })).toBeUndefined();
+  expect(await by(skipNextCycle, other, { triggerRuleId })).toBeUndefined();
+  expect(await by(runCycleNow, tenant, { triggerRuleId })).toMatch(/^\d+$/);
+  expect(await by(skipNextCycle, tenant, { triggerRuleId })).toBe('2100-01-01T01:00:00.000Z');
   expect(await cycles(own.db, 'reason_code, origin')).toEqual([
     '2100-01-01T00:00 processing manual',
     '2100-01-01T01:00 skipped by_person cron',
   ]);
   expect(await nextRuns(own.db)).toEqual(['2100-01-01T02:00']);
   await own.db.$client.query('update trigger_rule set deleted_date = app_now()');
-  expect(await runCycleNow(own.db, tenant, { triggerRuleId })).toBeUndefined();
-  expect(await skipNextCycle(own.db, tenant, { triggerRuleId })).toBeUndefined();
+  expect(await by(runCycleNow, tenant, { triggerRuleId })).toBeUndefined();
+  expect(await by(skipNextCycle, tenant, { triggerRuleId })).toBeUndefined();
 });
 
 test('no cycle has two rows, whoever writes them', async () => {
