@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { type CampaignDraft, campaignDraft, parse, reachedBy, refuseUnknownAudiences } from './definition.ts';
 import { confirmPreview } from './preview.ts';
 
-const instant = z.iso.datetime({ offset: true });
+export const instant = z.iso.datetime({ offset: true });
 
 const campaignSchedule = z
   .strictObject({
@@ -81,18 +81,6 @@ export async function scheduleCampaign(
           returning id, fence`,
     );
   });
-}
-
-/** draft or scheduled -> cancel, as long as nothing was frozen; returns the new ticket, undefined when the campaign has moved on. */
-export async function cancelCampaign(db: Db, tenant: Tenant, campaign: Ticket): Promise<Ticket | undefined> {
-  return inTenant(db, tenant, (tx) =>
-    ticketOf(
-      tx,
-      sql`update campaign set status = 'cancel', fence = fence + 1, updated_date = clock_timestamp()
-           where id = ${campaign.id} and fence = ${campaign.fence} and status in ('draft', 'scheduled') and frozen_at is null
-          returning id, fence`,
-    ),
-  );
 }
 
 const ticketOf = async (tx: Tx, statement: SQL): Promise<Ticket | undefined> =>

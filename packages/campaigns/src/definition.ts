@@ -15,12 +15,14 @@ import { z } from 'zod';
 const MAX_EXCLUDED_AUDIENCES = 20;
 const MAX_EXCLUDED_USERS = 1_000;
 
-const common = {
+/** The fields of every campaign. */
+export const common = {
   name: z.string().min(1).max(200).refine(isStorable, NOT_STORABLE),
   messages: z.array(textMessage).min(1).max(MAX_MESSAGES_PER_REQUEST),
 };
 
-const exclude = z.strictObject({
+/** Whom a campaign leaves out. */
+export const exclude = z.strictObject({
   /** Whoever is in one of them when the campaign starts. */
   audienceIds: z.array(bigintId).max(MAX_EXCLUDED_AUDIENCES).optional(),
   userIds: z.array(lineUserId).max(MAX_EXCLUDED_USERS).optional(),
@@ -58,7 +60,8 @@ export interface Reached {
   readonly excludedUserIds: readonly string[];
 }
 
-const unique = (ids: readonly string[] = []): string[] => [...new Set(ids)].sort();
+/** Each id once, in order. */
+export const unique = (ids: readonly string[] = []): string[] => [...new Set(ids)].sort();
 
 /** Pure: each id once, in order, so that the same definition has the same hash. */
 export function reachedBy(draft: z.output<typeof campaignDraft>): Reached {
@@ -68,14 +71,14 @@ export function reachedBy(draft: z.output<typeof campaignDraft>): Reached {
 }
 
 /** @throws PermanentError that names the first excluded audience that the account does not have, or that is deleted. */
-export async function refuseUnknownAudiences(tx: Tx, ids: readonly string[]): Promise<void> {
+export async function refuseUnknownAudiences(tx: Tx, ids: readonly string[], what = 'campaign'): Promise<void> {
   if (ids.length === 0) return;
   const { rows } = await tx.execute<{ id: string }>(sql`
     select id from audience where id = any(${column(ids, 'bigint')}) and deleted_date is null`);
   const known = new Set(rows.map(({ id }) => id));
   const unknown = ids.find((id) => !known.has(id));
   if (unknown !== undefined)
-    throw new PermanentError(`campaign is invalid at /exclude/audienceIds: no such audience: ${unknown}`);
+    throw new PermanentError(`${what} is invalid at /exclude/audienceIds: no such audience: ${unknown}`);
 }
 
 /** Of the row `campaign`: changes with whom it is for and what they get, and with nothing else. */

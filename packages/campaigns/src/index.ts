@@ -1,24 +1,31 @@
-export {
-  type CampaignSchedule,
-  type Confirmed,
-  cancelCampaign,
-  createCampaign,
-  scheduleCampaign,
-} from './author.ts';
+export { type CampaignSchedule, type Confirmed, createCampaign, scheduleCampaign } from './author.ts';
 export type { Campaign, CampaignChunk } from './campaign.ts';
+export { cancelCampaign, type StopDeliveries } from './cancel.ts';
 export type { StartCheck } from './check-start.ts';
 export { type ClaimedCampaign, claimCampaigns, failLateCampaigns, releaseCampaign } from './claim.ts';
-export { closeCampaigns, heartbeatCampaign } from './close.ts';
+export { type ClosedCampaign, type CloseOptions, closeCampaigns, heartbeatCampaign } from './close.ts';
+export { CAMPAIGN_REFUSALS, type CampaignRefusal, type ControlOutcome } from './control.ts';
+export { copyCampaign, deleteCampaign } from './copy.ts';
 export type { CampaignDraft } from './definition.ts';
 export { CAMPAIGN_DUE_CHANNEL, campaignsDueWithin } from './due.ts';
+export {
+  type CampaignEdit,
+  type CampaignReschedule,
+  confirmCampaign,
+  editCampaign,
+  rescheduleCampaign,
+  unscheduleCampaign,
+} from './edit.ts';
 export { CAMPAIGN_INVARIANTS } from './invariants.ts';
 export { type CampaignDetail, type CampaignPage, type CampaignView, listCampaigns, showCampaign } from './look.ts';
 export type { Month } from './month.ts';
 export { CAMPAIGN_OUTCOMES, type CampaignOutcome, type CampaignStanding, campaignOutcome } from './outcome.ts';
+export { pauseCampaign, resumeCampaign } from './pause.ts';
 export { type CampaignPreview, COUNT_TOLERANCE_PERCENT, confirmPreview, previewCampaign } from './preview.ts';
 export { reapCampaigns, recoverEarlierBoots } from './reap.ts';
 export { type CampaignReport, getCampaignReport } from './report.ts';
 export { type ByEnd, type CampaignResult, getCampaignResult, type RequestCount } from './result.ts';
+export { type Retry, type RetryDeliveries, resolveCampaign, retryCampaign } from './retry.ts';
 export { sendCampaignNow } from './send-now.ts';
 export {
   type CampaignStart,

@@ -5,7 +5,14 @@ import { oneLine, tableOf, timeIn } from '../actions/table.ts';
 const number = (count: number): string => count.toLocaleString('en');
 
 /** The status in a word or two: of what somebody cancelled while it was being sent, what is still waited for. */
-function statusOf({ status, cancelRequestedAt, inFlight, waiting, reasonCode, deletedDate }: CampaignView): string {
+export function statusOf({
+  status,
+  cancelRequestedAt,
+  inFlight,
+  waiting,
+  reasonCode,
+  deletedDate,
+}: CampaignView): string {
   if (deletedDate !== null) return `deleted (${status})`;
   if (status !== 'cancel' && cancelRequestedAt !== null)
     return `stopping: ${number(inFlight)} in flight, ${number(waiting)} in doubt`;

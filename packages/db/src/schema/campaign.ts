@@ -6,6 +6,7 @@ import { id, instant, tenantColumns } from './columns.ts';
  * One content to many people at one time. Written by campaigns; moves are guarded, what was frozen is immutable.
  * idx_campaign_scheduled: the claim of campaigns whose minute has come. idx_campaign_sending: the close sweep and the reaper.
  * idx_campaign_frozen: those that count for the caps of the account.
+ * idx_campaign_stopping: the close sweep.
  */
 export const campaign = pgTable(
   'campaign',
@@ -44,6 +45,7 @@ export const campaign = pgTable(
     unique('campaign_tenant_key').on(table.organizationId, table.lineOaId, table.id),
     index('idx_campaign_sending').on(table.id).where(sql`status = 'sending'`),
     index('idx_campaign_frozen').on(table.lineOaId, table.frozenAt).where(sql`frozen_at is not null`),
+    index('idx_campaign_stopping').on(table.id).where(sql`cancel_requested_at is not null and status <> 'cancel'`),
     index('idx_campaign_scheduled')
       .on(table.startDate, table.id)
       .where(sql`status = 'scheduled' and deleted_date is null`),
