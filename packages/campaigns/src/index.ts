@@ -10,6 +10,8 @@ export type { StartCheck } from './check-start.ts';
 export { type ClaimedCampaign, claimCampaigns, failLateCampaigns, releaseCampaign } from './claim.ts';
 export { closeCampaigns, heartbeatCampaign } from './close.ts';
 export type { CampaignDraft } from './definition.ts';
+export { writeEvidence } from './evidence.ts';
+export type { EvidencePeople, EvidenceTotals } from './evidence-lines.ts';
 export { CAMPAIGN_INVARIANTS } from './invariants.ts';
 export { type CampaignDetail, type CampaignPage, type CampaignView, listCampaigns, showCampaign } from './look.ts';
 export type { Month } from './month.ts';
@@ -24,4 +26,7 @@ export {
   startCampaign,
 } from './start.ts';
 export { TRANSITIONS } from './state.ts';
+export { type TestOfCampaign, testOfCampaign } from './test-send.ts';
 export { currentTick, type TickKey } from './tick.ts';
+export { type EvidenceRequest, type EvidenceVerdict, verifyEvidence } from './verify-evidence.ts';
+export { findPerson, type LeftOut, type PersonAnswer, type PersonAttempt, type PersonRequest } from './who.ts';
