@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { claimCampaigns } from '@dueline/campaigns';
+import { dueCampaign } from '@dueline/campaigns/testing';
 import type { CampaignTicket, Tenant, Tickets } from '@dueline/contracts';
 import type { Db } from '@dueline/db';
 import { moveProductTime } from '@dueline/db/testing';
@@ -107,4 +108,22 @@ export async function claimOne(db: Db): Promise<CampaignTicket> {
   const [claimed] = await claimCampaigns(db, { claimedBy: 'd:1', limit: 1 });
   if (claimed === undefined) throw new Error('no campaign was due');
   return claimed.ticket;
+}
+
+export type Stage = Awaited<ReturnType<typeof stage>>;
+
+/** A started campaign, of which nobody got anything yet. */
+export async function startedCampaign(
+  db: Db,
+  { tenant, start }: Stage,
+  {
+    members,
+    exclude,
+  }: { members: number | readonly string[]; exclude?: { audienceIds?: string[]; userIds?: string[] } },
+): Promise<string> {
+  const audienceId = await audienceOf(db, tenant, members);
+  const { id } = await dueCampaign(db, tenant, { audienceId, exclude, text: '春 🌸 [[lid:spring]]' });
+  await start(await claimOne(db));
+  await db.$client.query('update delivery set published_at = null');
+  return id;
 }

@@ -1,4 +1,4 @@
-import { claimCampaigns } from '@dueline/campaigns';
+import { claimCampaigns, previewCampaign } from '@dueline/campaigns';
 import { dueCampaign } from '@dueline/campaigns/testing';
 import type { Tenant } from '@dueline/contracts';
 import { columnOf, insertTenant, type TestDb, testDb } from '@dueline/db/testing';
@@ -17,7 +17,13 @@ const claim = () => claimCampaigns(own.db, { claimedBy: 'd:1', limit: 10 });
 
 test('a campaign that a person sends now is due at once under the fence that was seen, and who did it is written down', async () => {
   const { id } = await dueCampaign(own.db, tenant, { startDate: '2999-01-01T00:00:00Z' });
-  const sendNow = (...args: string[]) => campaignsOf(own)('send-now', id, ...args);
+  const seen = async () => {
+    const fence = String(await columnOf(own.db, 'select fence from campaign'));
+    const { token } = (await previewCampaign(own.db, tenant, { campaign: { id, fence }, by: 'mika' })) ?? {};
+    return token ?? 'none';
+  };
+  const sendNow = async (...args: string[]) => campaignsOf(own)('send-now', id, '--confirm', await seen(), ...args);
+  expect(await campaignsOf(own)('send-now', id)).toMatchObject({ code: 2 });
   expect(await sendNow('--fence', '0')).toMatchObject({
     code: 1,
     out: `campaign ${id}: it has changed, or has begun: look again`,

@@ -118,9 +118,9 @@ test('a campaign is edited, moved, paused, resumed, unscheduled, copied and dele
 });
 
 test('a campaign that met more people than were confirmed starts when so many are confirmed, which ends its item', async () => {
-  const { id } = await dueCampaign(own.db, tenant, { confirmedCount: 1 });
+  const { id } = await dueCampaign(own.db, tenant);
   await own.db.$client.query(
-    `update campaign set status = 'sending', claimed_at = clock_timestamp(), fence = fence + 1;
+    `update campaign set status = 'sending', claimed_at = clock_timestamp(), confirmed_count = 1, fence = fence + 1;
      update campaign set status = 'needs_attention', reason_code = 'more_than_confirmed', fence = fence + 1`,
   );
   const item = {

@@ -23,6 +23,12 @@ const campaignEdit = z.strictObject({
 });
 const campaignReschedule = z.strictObject({ ...times, startDate: instant });
 
+const campaignConfirmation = z.strictObject({
+  confirmedCount: times.confirmedCount,
+  ignoresQuota: z.boolean().optional(),
+});
+type Confirmation = z.input<typeof campaignConfirmation>;
+
 /** What a person changes of a campaign; what is not given stays. */
 export type CampaignEdit = z.input<typeof campaignEdit>;
 /** Another start, and what it must not become; what is not given stays. */
@@ -64,16 +70,17 @@ export async function rescheduleCampaign(
 }
 
 /**
- * needs_attention -> scheduled for a campaign that met more people than were confirmed: these are confirmed now.
+ * needs_attention -> scheduled for a campaign that met more people than were confirmed, or fewer messages left of the month than it needs: these
+ * people are confirmed now, or it is sent all the same, as far as LINE takes it.
  *
  * @throws PermanentError when the count is not one.
  */
 export async function confirmCampaign(
   tx: Tx,
   tenant: Tenant,
-  { campaign, confirmedCount }: { campaign: Ticket; confirmedCount: number },
+  { campaign, confirmedCount, ignoresQuota }: Confirmation & { campaign: Ticket },
 ): Promise<ControlOutcome> {
-  const wanted = parse('confirmation', z.strictObject({ confirmedCount: times.confirmedCount }), { confirmedCount });
+  const wanted = parse('confirmation', campaignConfirmation, { confirmedCount, ignoresQuota });
   const held = await holdCampaign(tx, tenant, { campaign, needs: { from: ['needs_attention'], frozen: false } });
   if (isRefused(held)) return held;
   if (held.isTooLate) return { result: 'refused', refusal: 'too_late', status: held.status };
@@ -90,7 +97,11 @@ export async function unscheduleCampaign(
   return isRefused(held) ? held : moveCampaign(tx, held, { to: 'draft' });
 }
 
-type Change = z.output<typeof campaignEdit> & { to: HeldCampaign['status']; reasonCode?: null };
+type Change = z.output<typeof campaignEdit> & {
+  ignoresQuota?: boolean | undefined;
+  to: HeldCampaign['status'];
+  reasonCode?: null;
+};
 
 async function change(tx: Tx, held: HeldCampaign, { to, ...wanted }: Change): Promise<ControlOutcome> {
   const { messages, exclude: left } = wanted;
@@ -103,6 +114,7 @@ async function change(tx: Tx, held: HeldCampaign, { to, ...wanted }: Change): Pr
     start_date: wanted.startDate,
     not_after: wanted.notAfter,
     confirmed_count: wanted.confirmedCount,
+    ignores_quota: wanted.ignoresQuota,
     reason_code: wanted.reasonCode,
   };
   const given = Object.entries(columns).filter(([, value]) => value !== undefined);

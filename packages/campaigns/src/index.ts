@@ -16,6 +16,8 @@ export {
   rescheduleCampaign,
   unscheduleCampaign,
 } from './edit.ts';
+export { writeEvidence } from './evidence.ts';
+export type { EvidencePeople, EvidenceTotals } from './evidence-lines.ts';
 export { CAMPAIGN_INVARIANTS } from './invariants.ts';
 export { type CampaignDetail, type CampaignPage, type CampaignView, listCampaigns, showCampaign } from './look.ts';
 export type { Month } from './month.ts';
@@ -35,4 +37,7 @@ export {
   startCampaign,
 } from './start.ts';
 export { TRANSITIONS } from './state.ts';
+export { type TestOfCampaign, testOfCampaign } from './test-send.ts';
 export { currentTick, type TickKey } from './tick.ts';
+export { type EvidenceRequest, type EvidenceVerdict, verifyEvidence } from './verify-evidence.ts';
+export { findPerson, type LeftOut, type PersonAnswer, type PersonAttempt, type PersonRequest } from './who.ts';

@@ -17,7 +17,7 @@ export async function getMonth(db: Db | Tx, { organizationId, lineOaId }: Tenant
   const { rows } = await db.execute<{ left: string | null; told_at: string }>(sql`
     select case when quota >= used then quota - used when quota is not null then 0 end as left, to_json(told_at) #>> '{}' as told_at from month_quota
      where line_oa_id = ${lineOaId} and organization_id = ${organizationId}
-       and told_at between app_now() - make_interval(mins => ${BELIEVED_MINUTES}) and app_now()
+       and told_at > app_now() - make_interval(mins => ${BELIEVED_MINUTES})
        and date_trunc('month', told_at at time zone 'Asia/Tokyo') = date_trunc('month', app_now() at time zone 'Asia/Tokyo')`);
   const [row] = rows;
   if (row === undefined) return { known: 'unknown' };

@@ -2,7 +2,13 @@ import type { Tenant } from '@dueline/contracts';
 import { inTenant, listen, openDatabase } from '@dueline/db';
 import { columnOf, insertTenant, type TestDb, testDb } from '@dueline/db/testing';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
-import { CAMPAIGN_DUE_CHANNEL, campaignsDueWithin, createCampaign, sendCampaignNow } from '../src/index.ts';
+import {
+  CAMPAIGN_DUE_CHANNEL,
+  campaignsDueWithin,
+  createCampaign,
+  previewCampaign,
+  sendCampaignNow,
+} from '../src/index.ts';
 import { dueCampaign } from '../src/testing.ts';
 import { claim, states } from './support.ts';
 
@@ -92,8 +98,10 @@ test('whoever listens hears of a campaign that is due, and of none that was give
   await expect.poll(() => hints).toBe(2);
 });
 
-const sendNow = (campaign: { id: string; fence: string }) =>
-  inTenant(own.db, tenant, (tx) => sendCampaignNow(tx, { campaign }));
+const sendNow = async (campaign: { id: string; fence: string }, of = tenant) => {
+  const { token } = (await previewCampaign(own.db, of, { campaign, by: 'me' })) ?? {};
+  return inTenant(own.db, of, (tx) => sendCampaignNow(tx, { campaign, token: token ?? 'none', by: 'me' }));
+};
 
 test('a draft and a scheduled campaign that a person sends now are claimed at once, once, by the claim of all the others', async () => {
   const draft = await createCampaign(own.db, tenant, {
@@ -118,6 +126,6 @@ test('a campaign that somebody changed, started or ended meanwhile is not sent n
   expect(await sendNow({ ...campaign, fence: '0' })).toBeUndefined();
   const [ticket] = await claim(own.db);
   expect(await sendNow({ id: campaign.id, fence: ticket?.fence ?? '' })).toBeUndefined();
-  expect(await inTenant(own.db, await insertTenant(own.db), (tx) => sendCampaignNow(tx, { campaign }))).toBeUndefined();
+  expect(await sendNow(campaign, await insertTenant(own.db))).toBeUndefined();
   expect(await states(own.db)).toEqual(['sending 2']);
 });

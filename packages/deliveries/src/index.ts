@@ -11,6 +11,7 @@ export { type ClosedDelivery, closeOverdueDeliveries } from './close-overdue.ts'
 export { createDeliveries, type DeliveryToCreate } from './create.ts';
 export { type ChunkToCreate, createChunkDeliveries } from './create-chunks.ts';
 export { createMenuDeliveries, type MenuDeliveryToCreate } from './create-menus.ts';
+export { createTestDeliveries, type TestSend } from './create-tests.ts';
 export type { CreatedDelivery } from './insert.ts';
 export { DELIVERY_INVARIANTS } from './invariants.ts';
 export { type PostponedTicket, postponeDeliveries } from './postpone.ts';

@@ -8,8 +8,8 @@ export type MenuEndpoint = 'richmenu_link' | 'richmenu_unlink';
 /** What a LINE request is, apart from its content. The same send has the same name over every attempt, worker and restart. */
 export interface LogicalSend {
   readonly channelId: string;
-  readonly kind: 'campaign' | 'action' | 'event';
-  /** campaign id, scheduled_action id, or `<event id>:<rule id>` for an action that runs at once. */
+  readonly kind: 'campaign' | 'action' | 'event' | 'test';
+  /** campaign id, scheduled_action id, `<campaign id>:<uuid>` for each test of a campaign, or `<event id>:<rule id>` for an action that runs at once. */
   readonly logicalId: string;
   /** 1, and one more for each deliberate re-run. */
   readonly epoch: number;

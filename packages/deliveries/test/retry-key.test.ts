@@ -27,6 +27,12 @@ test.for(VECTORS)('the key of %s is the published one', ([name, key]) => {
   expect(retryKey(parse(name))).toBe(key);
 });
 
+test('a test of a campaign never has a key of the campaign, nor of another test', () => {
+  const campaign = parse('lrk1/2000000001/campaign/42/1/push/0/');
+  const tests = ['42', '42:one', '42:two'].map((logicalId) => ({ ...campaign, kind: 'test' as const, logicalId }));
+  expect(new Set([campaign, ...tests].map(retryKey)).size).toBe(4);
+});
+
 test.for(['channelId', 'logicalId', 'splitPath'] as const)(
   'a slash in %s is refused, because two sends could share a name',
   (field) => {

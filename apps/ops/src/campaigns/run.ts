@@ -1,5 +1,6 @@
 import { UsageError } from '../actions/command-line.ts';
 import { type PersonDeps, runForPerson, tellProblem } from '../person-command.ts';
+import { runVerifyEvidence, VERIFY_EVIDENCE } from './evidence.ts';
 import type { Subcommand } from './subcommand.ts';
 import { SUBCOMMANDS } from './subcommands.ts';
 
@@ -7,7 +8,7 @@ const line = (left: string, right: string) => `  ${left.padEnd(30)}${right}`;
 
 const HELP = `usage: dueline campaigns <subcommand> [<id>] [options]
 
-${Object.entries(SUBCOMMANDS)
+${Object.entries({ ...SUBCOMMANDS, 'verify-evidence': VERIFY_EVIDENCE })
   .map(([name, { takes, about }]) => line(`${name} ${takes}`.trimEnd(), about))
   .join('\n')}
 
@@ -35,6 +36,7 @@ export async function runCampaigns(deps: PersonDeps, args: readonly string[]): P
     deps.print(HELP);
     return 0;
   }
+  if (name === 'verify-evidence') return runVerifyEvidence(deps, rest);
   const subcommand = Object.hasOwn(SUBCOMMANDS, name) ? SUBCOMMANDS[name] : undefined;
   if (subcommand === undefined) return tellProblem(deps, 'campaigns', new UsageError(`there is no command ${name}`));
   return runForPerson(deps, [name, ...rest], {
@@ -43,6 +45,7 @@ export async function runCampaigns(deps: PersonDeps, args: readonly string[]): P
     options: Object.keys(subcommand.options ?? {}),
     lists: Object.keys(subcommand.lists ?? {}),
     flags: Object.keys(subcommand.flags ?? {}),
-    workOf: ({ positionals: [, ...ids], ...words }) => subcommand.workOf({ ...words, ids, login: deps.login }),
+    workOf: ({ positionals: [, ...ids], ...words }) =>
+      subcommand.workOf({ ...words, ids, login: deps.login, print: deps.print }),
   });
 }

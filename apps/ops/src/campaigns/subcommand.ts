@@ -15,6 +15,8 @@ export interface Typed {
   readonly flags: ReadonlySet<string>;
   /** Who does it, when `--by` does not say. */
   readonly login: string;
+  /** Writes a line before the work is done, where what it finds is too much for an answer. */
+  readonly print: (line: string) => void;
 }
 
 /** One subcommand: its line of the help, its options (beside --account and --json), and what it does. */

@@ -1,0 +1,48 @@
+import { recordDeed } from '@dueline/accounts';
+import { scheduleCampaign } from '@dueline/campaigns';
+import { inTransaction } from '@dueline/db';
+import { UsageError } from '../actions/command-line.ts';
+import { campaignOf, FENCE_OPTION, idOf, SIGNED_OPTIONS, type Subcommand, signedOf, ticketOf } from './subcommand.ts';
+
+export const scheduleSubcommand: Subcommand = {
+  takes: '<id>',
+  about: 'at its time, to those whom the preview showed',
+  options: {
+    at: ['<time>', 'when it starts'],
+    'not-after': ['<time>', 'what was not sent by then is not sent any more'],
+    confirm: ['<token>', 'as the preview named it'],
+    ...FENCE_OPTION,
+    ...SIGNED_OPTIONS,
+  },
+  workOf(typed) {
+    const id = idOf(typed);
+    const { at: startDate, 'not-after': notAfter, confirm: token } = typed.values;
+    if (startDate === undefined) throw new UsageError('schedule needs --at <time>');
+    if (token === undefined) throw new UsageError(`schedule needs --confirm <token>: see it with preview ${id}`);
+    const signed = signedOf(typed);
+    return async (db, account) => {
+      const before = await campaignOf(db, account, id);
+      const campaign = ticketOf(typed, before);
+      const scheduled = await scheduleCampaign(db, account, { campaign, startDate, notAfter, token, by: signed.by });
+      if (scheduled === undefined)
+        return {
+          json: { id, result: 'changed' },
+          lines: [`campaign ${id}: it has changed: look again`],
+          isWhole: false,
+        };
+      await inTransaction(db, (tx) =>
+        recordDeed(tx, account, {
+          operation: 'campaign_schedule',
+          before: { id, status: before.status },
+          after: { status: 'scheduled', startDate },
+          ...signed,
+        }),
+      );
+      return {
+        json: { id, result: 'scheduled' },
+        lines: [`campaign ${id}: scheduled for ${startDate}`],
+        isWhole: true,
+      };
+    };
+  },
+};
