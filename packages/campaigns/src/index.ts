@@ -10,10 +10,10 @@ export { type ClaimedCampaign, claimCampaigns, failLateCampaigns, releaseCampaig
 export { closeCampaigns, heartbeatCampaign } from './close.ts';
 export { CAMPAIGN_INVARIANTS } from './invariants.ts';
 export { type CampaignDetail, type CampaignPage, type CampaignView, listCampaigns, showCampaign } from './look.ts';
-export { CAMPAIGN_OUTCOMES, type CampaignOutcome, type CampaignStanding, campaignOutcome } from './outcome.ts';
 export { reapCampaigns, recoverEarlierBoots } from './reap.ts';
 export { type CampaignReport, getCampaignReport } from './report.ts';
 export { type ByEnd, type CampaignResult, getCampaignResult, type RequestCount } from './result.ts';
+export { CAMPAIGN_STANDINGS, type CampaignFacts, type CampaignStanding, campaignStanding } from './standing.ts';
 export {
   type CampaignStart,
   getCampaignAndValidate,
