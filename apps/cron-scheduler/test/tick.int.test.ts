@@ -108,6 +108,19 @@ test('of two schedulers that look many times in a minute one publishes one tick'
   expect(ticks[0]).toBe(processCampaign.name);
 });
 
+test('of two schedulers that ask at once exactly one is first in each of 500 minutes, and nobody frees a key that another holds [SEM-082]', async () => {
+  const url = redisUrl();
+  const [one, two] = [await scheduler(url), await scheduler(url)];
+  await connected(one.firstOf);
+  await connected(two.firstOf);
+  const keys = Array.from({ length: 500 }, (_, minute) => `minute:${crypto.randomUUID()}:${minute}`);
+  for (const key of keys) {
+    const firsts = await Promise.all([one, two].map(({ firstOf }) => firstOf(key, 55_000)));
+    expect(firsts.filter((isFirst) => isFirst)).toHaveLength(1);
+  }
+  for (const key of keys.slice(0, 20)) expect(await two.firstOf(key, 55_000)).toBe(false);
+}, 30_000);
+
 test.for(['refuses', 'hangs'])('while Redis %s every scheduler ticks, within a second [SEM-084]', async (how) => {
   const url = how === 'hangs' ? await hangingServer() : 'redis://127.0.0.1:1';
   const [one, two] = [await scheduler(url), await scheduler(url)];

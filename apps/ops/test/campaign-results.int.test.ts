@@ -120,7 +120,7 @@ test('times are those of the account, with how long the sending took, when it wa
 test('a program gets the same as one JSON object', async () => {
   const { out } = await results(multicast, '--json');
   expect(JSON.parse(out)).toMatchObject({
-    ...{ id: multicast, outcome: 'needs_attention', plannedCount: 1_750, sendingSeconds: 12.25 },
+    ...{ id: multicast, standing: 'needs_attention', plannedCount: 1_750, sendingSeconds: 12.25 },
     people: { accepted: 1_000, unknown: 500, refused: 250 },
     clicks: { clicks: 115, people: 72, byUnknown: 5, clickThrough: { least: 0.072, most: 0.077 } },
     ends: [{}, { end: 'refused', reasonCode: 'too_large', people: 250 }, {}],

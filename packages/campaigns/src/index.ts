@@ -21,7 +21,6 @@ export type { EvidencePeople, EvidenceTotals } from './evidence-lines.ts';
 export { CAMPAIGN_INVARIANTS } from './invariants.ts';
 export { type CampaignDetail, type CampaignPage, type CampaignView, listCampaigns, showCampaign } from './look.ts';
 export type { Month } from './month.ts';
-export { CAMPAIGN_OUTCOMES, type CampaignOutcome, type CampaignStanding, campaignOutcome } from './outcome.ts';
 export { pauseCampaign, resumeCampaign } from './pause.ts';
 export { type CampaignPreview, COUNT_TOLERANCE_PERCENT, confirmPreview, previewCampaign } from './preview.ts';
 export { reapCampaigns, recoverEarlierBoots } from './reap.ts';
@@ -29,6 +28,7 @@ export { type CampaignReport, getCampaignReport } from './report.ts';
 export { type ByEnd, type CampaignResult, getCampaignResult, type RequestCount } from './result.ts';
 export { type Retry, type RetryDeliveries, resolveCampaign, retryCampaign } from './retry.ts';
 export { sendCampaignNow } from './send-now.ts';
+export { CAMPAIGN_STANDINGS, type CampaignFacts, type CampaignStanding, campaignStanding } from './standing.ts';
 export {
   type CampaignStart,
   getCampaignAndValidate,

@@ -1,12 +1,12 @@
 import type { Tenant } from '@dueline/contracts';
 import { type Db, inTenant, refuseIf, sql } from '@dueline/db';
-import { type CampaignOutcome, type CampaignStanding, campaignOutcome } from './outcome.ts';
 import { type ByEnd, type RequestCount, requestCounts, sumByEnd } from './result.ts';
+import { type CampaignFacts, type CampaignStanding, campaignStanding } from './standing.ts';
 
 /** What came of a campaign so far, all of one moment. Instants are RFC 3339, of product time. */
 export interface CampaignReport {
   /** The one word for how it stands. */
-  readonly outcome: CampaignOutcome;
+  readonly standing: CampaignStanding;
   /** Null of a broadcast, whose people LINE alone knows, and before the freeze. */
   readonly people: ByEnd | null;
   readonly requests: ByEnd;
@@ -16,7 +16,7 @@ export interface CampaignReport {
   readonly lastAcceptedAt: string | null;
 }
 
-type CampaignRow = Omit<CampaignStanding, 'requests'> & {
+type CampaignRow = Omit<CampaignFacts, 'requests'> & {
   readonly plannedCount: number | null;
   readonly ends: readonly RequestCount[];
 };
@@ -48,10 +48,10 @@ export async function getCampaignReport(
   return row && reportOf(row);
 }
 
-function reportOf({ plannedCount, ends, ...standing }: CampaignRow): CampaignReport {
+function reportOf({ plannedCount, ends, ...facts }: CampaignRow): CampaignReport {
   const requests = sumByEnd(ends, 'requests');
   return {
-    outcome: campaignOutcome({ ...standing, requests }),
+    standing: campaignStanding({ ...facts, requests }),
     people: plannedCount === null ? null : sumByEnd(ends, 'people'),
     ...{ requests, ends },
     firstAttemptAt: ends.map((end) => end.firstAttemptAt).reduce(earlier, null),

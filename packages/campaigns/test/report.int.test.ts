@@ -34,7 +34,7 @@ const end = async (chunk: number, ...[to, reason]: [Parameters<typeof moveChunk>
 
 test('what came of a campaign is told at any moment: its people and requests by their end, and why', async () => {
   const id = await started(1_750);
-  expect(await report(id)).toMatchObject({ outcome: 'sending', people: { ...NONE, open: 1_750 } });
+  expect(await report(id)).toMatchObject({ standing: 'sending', people: { ...NONE, open: 1_750 } });
   await end(0, 'accepted');
   await moveChunk(own.db, { chunk: 1, to: 'sending' });
   expect(await report(id)).toMatchObject({ people: { ...NONE, accepted: 500, open: 1_250 }, requests: { open: 3 } });
@@ -43,7 +43,7 @@ test('what came of a campaign is told at any moment: its people and requests by 
   await end(3, 'refused', 'invalid_recipient');
   await closeCampaigns(own.db);
   expect(await report(id)).toMatchObject({
-    outcome: 'needs_attention',
+    standing: 'needs_attention',
     people: { ...NONE, accepted: 500, refused: 500, expired: 500, invalid: 250 },
     requests: { ...NONE, accepted: 1, refused: 1, expired: 1, invalid: 1 },
     ends: [
@@ -60,14 +60,14 @@ test('a broadcast is told in requests: its people LINE alone knows', async () =>
   const id = await started();
   await end(0, 'accepted');
   await closeCampaigns(own.db);
-  expect(await report(id)).toMatchObject({ outcome: 'sent', people: null, requests: { ...NONE, accepted: 1 } });
+  expect(await report(id)).toMatchObject({ standing: 'sent', people: null, requests: { ...NONE, accepted: 1 } });
   expect(await getCampaignResult(own.db, { campaignId: id })).toBeUndefined();
 });
 
 test('before the freeze there is nothing to tell but how it stands', async () => {
   const { id } = await dueCampaign(own.db, tenant);
   expect(await report(id)).toEqual({
-    ...{ outcome: 'scheduled', people: null, requests: NONE, ends: [], firstAttemptAt: null, lastAcceptedAt: null },
+    ...{ standing: 'scheduled', people: null, requests: NONE, ends: [], firstAttemptAt: null, lastAcceptedAt: null },
   });
 });
 
@@ -75,10 +75,10 @@ test.for([
   ['stopped', 'update line_oa set stopped_at = app_now()'],
   ['stopped', 'update organization set stopped_at = app_now()'],
   ['paused_quota', "update line_oa set status = 'paused_quota'"],
-])('a campaign that is under way says that it is %s: %s', async ([outcome, statement]) => {
+])('a campaign that is under way says that it is %s: %s', async ([standing, statement]) => {
   const id = await started(1);
   await own.db.$client.query(String(statement));
-  expect(await report(id)).toMatchObject({ outcome });
+  expect(await report(id)).toMatchObject({ standing });
 });
 
 test('no account sees the campaign of another, and what is no id is refused', async () => {

@@ -1,5 +1,5 @@
 import type { AccountName } from '@dueline/accounts';
-import type { ByEnd, CampaignOutcome, RequestCount } from '@dueline/campaigns';
+import type { ByEnd, CampaignStanding, RequestCount } from '@dueline/campaigns';
 import type { ClickCount } from '@dueline/link-tracking';
 import { columnsOf, oneLine, timeIn } from '../actions/table.ts';
 import { barOf, countText, durationText, shareText } from './figures.ts';
@@ -20,7 +20,7 @@ export function resultsJson(results: CampaignResults): unknown {
     campaign;
   const accepted = report.people?.accepted;
   return {
-    ...{ id, name, status, outcome: report.outcome, reasonCode, castType, audienceId, plannedCount },
+    ...{ id, name, status, standing: report.standing, reasonCode, castType, audienceId, plannedCount },
     ...{ people: report.people, requests: report.requests, ends: report.ends },
     clicks: { ...clicks, clickThrough: clickThroughOf(clicks, accepted) },
     times: {
@@ -40,10 +40,10 @@ export function resultsJson(results: CampaignResults): unknown {
 /** The same for a person. */
 export function resultsLines(account: AccountName, results: CampaignResults): string[] {
   const { campaign, report } = results;
-  const says = SAYS[report.outcome];
+  const says = SAYS[report.standing];
   return [
     `${oneLine(campaign.name, 60)}  (campaign ${campaign.id} of account ${account.lineOaId} ${oneLine(account.name, 40)})`,
-    `${report.outcome.replaceAll('_', ' ')}${says === '' ? '' : `: ${says}`}${whyOf(results)}`,
+    `${report.standing.replaceAll('_', ' ')}${says === '' ? '' : `: ${says}`}${whyOf(results)}`,
     ...section('whom it reached', endLines(results)),
     ...section('clicks', clickLines(results)),
     ...section(`times of ${account.timezone} (and UTC)`, timeLines(account, results)),
@@ -58,7 +58,7 @@ export function resultsLines(account: AccountName, results: CampaignResults): st
 const section = (head: string, lines: readonly string[]): string[] =>
   lines.length === 0 ? [] : ['', head, ...lines.map((line) => `  ${line}`.trimEnd())];
 
-const SAYS: Readonly<Record<CampaignOutcome, string>> = {
+const SAYS: Readonly<Record<CampaignStanding, string>> = {
   draft: 'its author has not scheduled it',
   scheduled: 'it has not begun',
   sending: 'it is on its way',
@@ -78,9 +78,9 @@ const SAYS: Readonly<Record<CampaignOutcome, string>> = {
   needs_attention: 'a person has to decide',
 };
 
-/** A reason that the outcome has not said yet. */
-const whyOf = ({ campaign: { reasonCode }, report: { outcome } }: CampaignResults): string =>
-  reasonCode === null || outcome.startsWith('failed_') ? '' : ` (${reasonCode})`;
+/** A reason that the standing has not said yet. */
+const whyOf = ({ campaign: { reasonCode }, report: { standing } }: CampaignResults): string =>
+  reasonCode === null || standing.startsWith('failed_') ? '' : ` (${reasonCode})`;
 
 /** One line for each end, with its part of the whole, and below it the reasons for which it came to that. */
 function endLines({ campaign, report }: CampaignResults): string[] {

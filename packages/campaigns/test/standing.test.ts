@@ -1,17 +1,17 @@
 import { expect, test } from 'vitest';
 import {
   type ByEnd,
-  CAMPAIGN_OUTCOMES,
-  type CampaignOutcome,
+  CAMPAIGN_STANDINGS,
+  type CampaignFacts,
   type CampaignStanding,
-  campaignOutcome,
+  campaignStanding,
 } from '../src/index.ts';
 
 const NONE: ByEnd = { accepted: 0, invalid: 0, refused: 0, unknown: 0, expired: 0, cancelled: 0, open: 0 };
 
 type Case = readonly [
-  outcome: CampaignOutcome,
-  campaign: Partial<Omit<CampaignStanding, 'requests'>>,
+  standing: CampaignStanding,
+  campaign: Partial<Omit<CampaignFacts, 'requests'>>,
   requests?: Partial<ByEnd>,
 ];
 
@@ -49,17 +49,17 @@ const CASES: readonly Case[] = [
   ['needs_attention', { status: 'needs_attention', isFrozen: true, reasonCode: 'chunk_unknown' }, { unknown: 1 }],
 ];
 
-test.for(CASES)('a campaign is %s when it is %j with requests %j', ([outcome, campaign, requests]) => {
-  const standing = {
+test.for(CASES)('a campaign is %s when it is %j with requests %j', ([expected, campaign, requests]) => {
+  const facts = {
     status: 'draft',
     reasonCode: null,
     isFrozen: false,
     isCancelled: false,
     account: 'active',
   } as const;
-  expect(campaignOutcome({ ...standing, ...campaign, requests: { ...NONE, ...requests } })).toBe(outcome);
+  expect(campaignStanding({ ...facts, ...campaign, requests: { ...NONE, ...requests } })).toBe(expected);
 });
 
 test('every word for how a campaign stands has a campaign that stands so', () => {
-  expect([...new Set(CASES.map(([outcome]) => outcome))].sort()).toEqual([...CAMPAIGN_OUTCOMES].sort());
+  expect([...new Set(CASES.map(([standing]) => standing))].sort()).toEqual([...CAMPAIGN_STANDINGS].sort());
 });

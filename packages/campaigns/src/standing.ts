@@ -2,7 +2,7 @@ import type { CampaignStatus } from '@dueline/contracts';
 import type { ByEnd } from './result.ts';
 
 /** How a campaign stands, in one word. None of them says more than is known: `accepted` is LINE's word, not the person's. */
-export const CAMPAIGN_OUTCOMES = [
+export const CAMPAIGN_STANDINGS = [
   'draft',
   'scheduled',
   'sending',
@@ -33,9 +33,9 @@ export const CAMPAIGN_OUTCOMES = [
   'cancelled_partial',
   'needs_attention',
 ] as const;
-export type CampaignOutcome = (typeof CAMPAIGN_OUTCOMES)[number];
+export type CampaignStanding = (typeof CAMPAIGN_STANDINGS)[number];
 
-export interface CampaignStanding {
+export interface CampaignFacts {
   readonly status: CampaignStatus;
   readonly reasonCode: string | null;
   readonly isFrozen: boolean;
@@ -48,7 +48,7 @@ export interface CampaignStanding {
 }
 
 /** What every view calls the state of a campaign. Pure. */
-export function campaignOutcome(campaign: CampaignStanding): CampaignOutcome {
+export function campaignStanding(campaign: CampaignFacts): CampaignStanding {
   const { status, reasonCode, isFrozen, isCancelled, requests } = campaign;
   if ((isCancelled || status === 'cancel') && requests.open > 0) return 'stopping';
   switch (status) {
@@ -70,21 +70,21 @@ export function campaignOutcome(campaign: CampaignStanding): CampaignOutcome {
   }
 }
 
-const ACCOUNT_WAITS: Readonly<Record<string, CampaignOutcome>> = {
+const ACCOUNT_WAITS: Readonly<Record<string, CampaignStanding>> = {
   stopped: 'stopped',
   paused_quota: 'paused_quota',
   paused_auth: 'paused_auth',
   paused_by_person: 'paused',
 };
 
-const whileUnderWay = ({ account }: CampaignStanding): CampaignOutcome => ACCOUNT_WAITS[account] ?? 'sending';
+const whileUnderWay = ({ account }: CampaignFacts): CampaignStanding => ACCOUNT_WAITS[account] ?? 'sending';
 
-function pausedFor(reasonCode: string | null): CampaignOutcome {
+function pausedFor(reasonCode: string | null): CampaignStanding {
   if (reasonCode?.includes('quota') === true) return 'paused_quota';
   return reasonCode?.includes('auth') === true ? 'paused_auth' : 'paused';
 }
 
-function howSent({ unknown, refused, expired, cancelled }: ByEnd): CampaignOutcome {
+function howSent({ unknown, refused, expired, cancelled }: ByEnd): CampaignStanding {
   if (unknown > 0) return 'sent_with_unknown';
   return refused + expired + cancelled > 0 ? 'sent_partly' : 'sent';
 }
