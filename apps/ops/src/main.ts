@@ -10,6 +10,7 @@ import { runAudit } from './audit.ts';
 import { runDeliveries } from './deliveries.ts';
 import { runMenus } from './menus.ts';
 import { runMigrate } from './migrate.ts';
+import { runRules } from './rules/index.ts';
 import { applyTopology, checkTopology } from './topology.ts';
 
 const HELP = `usage: dueline <command>
@@ -23,6 +24,7 @@ const HELP = `usage: dueline <command>
   attention …        see and dismiss what needs a person; 'attention --help' says how (DATABASE_URL)
   deliveries …       send a message again, or leave it alone, when nobody knows; 'deliveries --help' says how (DATABASE_URL)
   menus …            register the rich menus that rules switch to; 'menus --help' says how (DATABASE_URL)
+  rules …            author, publish and look at rules, from files; 'rules --help' says how (DATABASE_URL)
 `;
 
 const print = (line: string): void => {
@@ -61,6 +63,7 @@ const WITH_ARGUMENTS: Readonly<Record<string, () => Promise<void>>> = {
   attention: asPerson(runAttention),
   deliveries: asPerson(runDeliveries),
   menus: asPerson(runMenus),
+  rules: asPerson(runRules),
   account: () => runAccount(rest, { env, print, login: login(), readSecret: () => text(process.stdin) }),
 };
 const command = WITH_ARGUMENTS[first ?? ''] ?? COMMANDS[words];

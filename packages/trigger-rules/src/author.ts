@@ -17,7 +17,7 @@ import {
 import { type Db, inTenant, sql, type Tx } from '@dueline/db';
 import { PermanentError } from '@dueline/kernel';
 import { z } from 'zod';
-import { describeIssue } from './rule.ts';
+import { DOCUMENT, describeIssue } from './rule.ts';
 
 const ruleDraft = z.strictObject({
   name: z.string().min(1).max(200).refine(isStorable, NOT_STORABLE),
@@ -106,42 +106,58 @@ export async function missingReference(
   return undefined;
 }
 
+/** On the pool in a transaction of its own; in a caller's transaction as it is, which says whose rows it sees. */
+export const within = <T>(on: Db | Tx, tenant: Tenant, work: (tx: Tx) => Promise<T>): Promise<T> =>
+  '$client' in on ? inTenant(on, tenant, work) : work(on);
+
+const ofTenant = ({ organizationId, lineOaId }: Tenant, ruleId: string) => sql`
+  id = ${ruleId} and organization_id = ${organizationId} and line_oa_id = ${lineOaId} and deleted_date is null`;
+
 /** Deletes a rule softly: it fires no more, and its waiting actions are cancelled, by the sweep or when they come due. False: no such live rule. */
-export async function deleteRule(db: Db, tenant: Tenant, ruleId: string): Promise<boolean> {
-  return inTenant(db, tenant, async (tx) => {
+export const deleteRule = (on: Db | Tx, tenant: Tenant, ruleId: string): Promise<boolean> =>
+  within(on, tenant, async (tx) => {
     const { rowCount } = await tx.execute(sql`
-      update trigger_rule set deleted_date = app_now(), updated_date = app_now()
-       where id = ${ruleId} and deleted_date is null`);
+      update trigger_rule set deleted_date = app_now(), updated_date = app_now() where ${ofTenant(tenant, ruleId)}`);
     return rowCount === 1;
   });
-}
 
 /** Switches a rule on or off. A disabled rule's waiting actions are looked at when due: cancelled, or held until it is enabled. False: no such live rule. */
-export async function setRuleEnabled(
-  db: Db,
+export const setRuleEnabled = (
+  on: Db | Tx,
   tenant: Tenant,
   { ruleId, enabled }: { ruleId: string; enabled: boolean },
-): Promise<boolean> {
-  return inTenant(db, tenant, async (tx) => {
+): Promise<boolean> =>
+  within(on, tenant, async (tx) => {
     const { rowCount } = await tx.execute(sql`
-      update trigger_rule set enabled = ${enabled}, updated_date = app_now()
-       where id = ${ruleId} and deleted_date is null`);
+      update trigger_rule set enabled = ${enabled}, updated_date = app_now() where ${ofTenant(tenant, ruleId)}`);
     return rowCount === 1;
   });
-}
 
 /**
- * Makes a rule a draft, lets it observe, or publishes it. What waits under a rule that is no longer live is treated as that of a disabled
- * one. False: no such live rule.
+ * Makes a rule a draft, lets it observe, or publishes it (`live`). What waits under a rule that is no longer live is treated as that of a
+ * disabled one. False: no such live rule.
+ *
+ * @throws PermanentError, as {@link createRule}, when a rule that is to be looked at is not valid, or what it names is not there any more.
  */
-export async function setRuleMode(
-  db: Db,
+export const setRuleMode = (
+  on: Db | Tx,
   tenant: Tenant,
   { ruleId, mode }: { ruleId: string; mode: RuleMode },
-): Promise<boolean> {
-  return inTenant(db, tenant, async (tx) => {
-    const { rowCount } = await tx.execute(sql`
-      update trigger_rule set mode = ${mode}, updated_date = app_now() where id = ${ruleId} and deleted_date is null`);
-    return rowCount === 1;
+): Promise<boolean> =>
+  within(on, tenant, async (tx) => {
+    const { rows } = await tx.execute<{ document: unknown }>(sql`
+      select ${DOCUMENT} as document from trigger_rule as rule where ${ofTenant(tenant, ruleId)} for update`);
+    const [found] = rows;
+    if (found === undefined) return false;
+    if (mode !== 'draft') await checkStored(tx, found.document);
+    await tx.execute(sql`
+      update trigger_rule set mode = ${mode}, updated_date = app_now() where ${ofTenant(tenant, ruleId)}`);
+    return true;
   });
+
+async function checkStored(tx: Tx, document: unknown): Promise<void> {
+  const read = readRule(document);
+  if ('problem' in read) throw invalid(read.problem);
+  const missing = await missingReference(tx, read.rule);
+  if (missing !== undefined) throw invalid(missing);
 }

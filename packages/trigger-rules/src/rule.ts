@@ -53,6 +53,12 @@ export const RULE = sql`
   reentry, mode, not exempt_from_caps and exists (select from frequency_cap as cap where cap.line_oa_id = rule.line_oa_id) as capped,
   account.quiet_from is not null and account.quiet_policy = 'drop' as drops`;
 
+/** A row of `trigger_rule as rule` as its author sees it. */
+export const DOCUMENT = sql`
+  jsonb_build_object('name', name, 'sourceType', source_type, 'sourceConfig', source_config, 'actionType', action_type,
+                     'actionConfig', action_config, 'enabled', enabled, 'whenDisabled', when_disabled, 'frequency', frequency,
+                     'cooldownSeconds', cooldown_seconds, 'reentry', reentry, 'mode', mode, 'exemptFromCaps', exempt_from_caps)`;
+
 /** A row that another service wrote past our authoring may break its schema: such a rule is `invalid`, and harms no other. */
 export type ReadRule = { kind: 'rule'; rule: TriggerRule } | { kind: 'invalid'; row: RuleRow; problem: string };
 
@@ -95,5 +101,5 @@ export function describeIssue(root: string, { issues }: SchemaError, ...within: 
   const [issue] = issues;
   const steps = [...(root === '' ? [] : [root]), ...within, ...(issue?.path ?? []).map(String)];
   const pointer = steps.map((step) => `/${step.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
-  return `${pointer}: ${issue?.message ?? 'invalid'}`;
+  return `${pointer || '/'}: ${issue?.message ?? 'invalid'}`;
 }
