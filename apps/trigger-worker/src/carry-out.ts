@@ -1,7 +1,7 @@
 import { type Alongside, lockUsers, type Tx } from '@dueline/db';
 import type { CreatedDelivery } from '@dueline/deliveries';
 import { type ActionToSchedule, type Scheduled, scheduleMany } from '@dueline/scheduled-actions';
-import { type LogEntry, planAction, recordScheduled } from '@dueline/trigger-rules';
+import { type LogEntry, planAction, recordScheduled, sourceToRecheck } from '@dueline/trigger-rules';
 import { type Candidate, entryOf, ruleFields } from './evaluate-event.ts';
 import { type ActionToPerform, isPerformedHere, performActions } from './perform.ts';
 import { missingTarget, targetsOf } from './targets.ts';
@@ -55,7 +55,8 @@ async function planAll(firings: readonly Candidate[]) {
       if ('problem' in wording) problems.set(what.logicalId, wording.problem);
       else now.push({ ...base, ...what, ...wording });
     } else {
-      const { delay, sourceConfig } = plan;
+      const { delay } = plan;
+      const sourceConfig = plan.sourceConfig && sourceToRecheck(plan.sourceConfig, firing.facts);
       const keys = { dedupKey: dedupKey(firing), openKey: null };
       const { bulk: isBulk } = firing.event;
       later.push({ ...base, ...keys, delay, sourceConfig, isBulk, ruleVersion: firing.rule.version });

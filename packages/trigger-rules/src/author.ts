@@ -1,7 +1,6 @@
 import {
   ACTION_TYPES,
   type ActionType,
-  attributeChangedConfig,
   FREQUENCIES,
   isStorable,
   NOT_STORABLE,
@@ -9,17 +8,19 @@ import {
   type RuleAction,
   type RuleActionDraft,
   SOURCE_TYPES,
+  type SourceType,
   type Tenant,
 } from '@dueline/contracts';
 import { type Db, inTenant, sql, type Tx } from '@dueline/db';
 import { PermanentError } from '@dueline/kernel';
 import { z } from 'zod';
 import { describeIssue } from './rule.ts';
+import { type RuleSourceDraft, SOURCE_CONFIGS } from './sources.ts';
 
 const ruleDraft = z.strictObject({
   name: z.string().min(1).max(200).refine(isStorable, NOT_STORABLE),
   sourceType: z.enum(SOURCE_TYPES),
-  sourceConfig: attributeChangedConfig,
+  sourceConfig: z.unknown(),
   actionType: z.enum(ACTION_TYPES),
   actionConfig: z.unknown(),
   enabled: z.boolean().default(true),
@@ -28,8 +29,12 @@ const ruleDraft = z.strictObject({
   cooldownSeconds: z.number().int().min(0).max(2_147_483_647).default(0),
 });
 
-/** A rule as a person writes it. */
-export type RuleDraft<Type extends ActionType = ActionType> = Omit<z.input<typeof ruleDraft>, keyof RuleActionDraft> &
+/** A rule as a person writes it; its source is attribute changes unless `Source` says otherwise. */
+export type RuleDraft<Type extends ActionType = ActionType, Source extends SourceType = 'attribute_changed'> = Omit<
+  z.input<typeof ruleDraft>,
+  keyof RuleActionDraft | keyof RuleSourceDraft
+> &
+  RuleSourceDraft<Source> &
   RuleActionDraft<Type>;
 
 /**
@@ -37,13 +42,16 @@ export type RuleDraft<Type extends ActionType = ActionType> = Omit<z.input<typeo
  *
  * @throws PermanentError whose message names the first wrong field as a JSON pointer and what is wrong with it.
  */
-export async function createRule(db: Db, tenant: Tenant, draft: RuleDraft): Promise<string> {
+export async function createRule(db: Db, tenant: Tenant, draft: RuleDraft<ActionType, SourceType>): Promise<string> {
   const parsed = ruleDraft.safeParse(draft);
   if (!parsed.success) throw new PermanentError(`rule is invalid at ${describeIssue('rule', parsed.error)}`);
+  const source = SOURCE_CONFIGS[parsed.data.sourceType].safeParse(parsed.data.sourceConfig);
+  if (!source.success)
+    throw new PermanentError(`rule is invalid at ${describeIssue('rule/sourceConfig', source.error)}`);
   const action = RULE_ACTION_CONFIGS[parsed.data.actionType].safeParse(parsed.data.actionConfig);
   if (!action.success)
     throw new PermanentError(`rule is invalid at ${describeIssue('rule/actionConfig', action.error)}`);
-  const rule = { ...parsed.data, actionConfig: action.data };
+  const rule = { ...parsed.data, sourceConfig: source.data, actionConfig: action.data };
   return inTenant(db, tenant, async (tx) => {
     await checkReferences(tx, rule);
     const { rows } = await tx.execute<{ id: string }>(sql`

@@ -1,5 +1,5 @@
 export { createRule, deleteRule, type RuleDraft, setRuleEnabled } from './author.ts';
-export { type Evaluation, evaluateConditions, type LeafResult } from './conditions.ts';
+export { type AccountClock, loadClocks } from './clocks.ts';
 export { type Firing, passGate } from './gate.ts';
 export { TRIGGER_RULE_INVARIANTS } from './invariants.ts';
 export { getRuleStates, liveRules, type RuleState } from './live-rules.ts';
@@ -13,6 +13,15 @@ export {
   recordDecisions,
   recordScheduled,
 } from './log.ts';
-export { conditionsStillHold, type Match, matchAttributeChange } from './match.ts';
+export {
+  fieldsFor,
+  listensTo,
+  type Match,
+  type MoreOfEvent,
+  matchEvent,
+  requirementsOf,
+  sourceKeysOf,
+} from './match.ts';
 export { type ActionPlan, planAction } from './plan-action.ts';
+export { conditionsStillHold, type Recheck, readRecheck, sourceToRecheck } from './recheck.ts';
 export type { ReadRule, TriggerRule } from './rule.ts';

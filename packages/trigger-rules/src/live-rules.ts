@@ -2,14 +2,22 @@ import type { SourceType, Tenant } from '@dueline/contracts';
 import { column, sql, type Tx } from '@dueline/db';
 import { parseRule, type ReadRule, type RuleRow } from './rule.ts';
 
-/** Rules of an account that listen to this source: enabled and not deleted, in id order. */
-export async function liveRules(tx: Tx, tenant: Tenant, sourceType: SourceType): Promise<ReadRule[]> {
+/**
+ * Rules of an account that listen to this source, to all of it or to one of `keys` (left out: to whatever): enabled and not deleted, in id order. Read
+ * in the transaction that decides, so that none is judged as it was before.
+ */
+export async function liveRules(
+  tx: Tx,
+  tenant: Tenant,
+  { sourceType, keys }: { sourceType: SourceType; keys?: readonly string[] },
+): Promise<ReadRule[]> {
   const { rows } = await tx.execute<RuleRow>(sql`
     select id, organization_id, line_oa_id, version, source_type, source_config, action_type, action_config, frequency,
            cooldown_seconds
       from trigger_rule
      where line_oa_id = ${tenant.lineOaId} and organization_id = ${tenant.organizationId}
        and source_type = ${sourceType} and enabled and deleted_date is null
+       ${keys === undefined ? sql`` : sql`and (source_key is null or source_key = any(${column([...new Set(keys)], 'text')}))`}
      order by id`);
   return rows.map(parseRule);
 }

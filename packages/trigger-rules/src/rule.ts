@@ -1,25 +1,22 @@
 import {
   type ActionType,
-  type AttributeChangedConfig,
-  attributeChangedConfig,
   type Frequency,
   RULE_ACTION_CONFIGS,
   type RuleAction,
   type SourceType,
   type Tenant,
 } from '@dueline/contracts';
+import { type RuleSource, SOURCE_CONFIGS } from './sources.ts';
 
 interface RuleFields extends Tenant {
   readonly id: string;
   readonly version: number;
-  readonly sourceType: SourceType;
-  readonly sourceConfig: AttributeChangedConfig;
   readonly frequency: Frequency;
   readonly cooldownSeconds: number;
 }
 
 /** A rule as it was when it was read; configs have been checked against their schemas. */
-export type TriggerRule<Type extends ActionType = ActionType> = RuleFields & RuleAction<Type>;
+export type TriggerRule<Type extends ActionType = ActionType> = RuleFields & RuleSource & RuleAction<Type>;
 
 export type RuleRow = {
   id: string;
@@ -38,7 +35,7 @@ export type RuleRow = {
 export type ReadRule = { kind: 'rule'; rule: TriggerRule } | { kind: 'invalid'; row: RuleRow; problem: string };
 
 export function parseRule(row: RuleRow): ReadRule {
-  const source = attributeChangedConfig.safeParse(row.source_config);
+  const source = parseRuleSource(row);
   const action = parseRuleAction(row);
   if (!source.success) return { kind: 'invalid', row, problem: describeIssue('sourceConfig', source.error) };
   if (!action.success) return { kind: 'invalid', row, problem: describeIssue('actionConfig', action.error) };
@@ -49,13 +46,18 @@ export function parseRule(row: RuleRow): ReadRule {
       organizationId: row.organization_id,
       lineOaId: row.line_oa_id,
       version: row.version,
-      sourceType: row.source_type,
-      sourceConfig: source.data,
+      ...source.data,
       ...action.data,
       frequency: row.frequency,
       cooldownSeconds: row.cooldown_seconds,
     },
   };
+}
+
+function parseRuleSource({ source_type, source_config }: RuleRow) {
+  const parsed = SOURCE_CONFIGS[source_type].safeParse(source_config);
+  if (!parsed.success) return parsed;
+  return { success: true as const, data: { sourceType: source_type, sourceConfig: parsed.data } as RuleSource }; // as below
 }
 
 function parseRuleAction({ action_type, action_config }: RuleRow) {
