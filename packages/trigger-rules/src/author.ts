@@ -1,7 +1,6 @@
 import {
   ACTION_TYPES,
   type ActionType,
-  attributeChangedConfig,
   FREQUENCIES,
   isStorable,
   NOT_STORABLE,
@@ -12,17 +11,19 @@ import {
   type RuleActionDraft,
   type RuleMode,
   SOURCE_TYPES,
+  type SourceType,
   type Tenant,
 } from '@dueline/contracts';
 import { type Db, inTenant, sql, type Tx } from '@dueline/db';
 import { PermanentError } from '@dueline/kernel';
 import { z } from 'zod';
 import { DOCUMENT, describeIssue } from './rule.ts';
+import { type RuleSource, type RuleSourceDraft, SOURCE_CONFIGS } from './sources.ts';
 
 const ruleDraft = z.strictObject({
   name: z.string().min(1).max(200).refine(isStorable, NOT_STORABLE),
   sourceType: z.enum(SOURCE_TYPES),
-  sourceConfig: attributeChangedConfig,
+  sourceConfig: z.unknown(),
   actionType: z.enum(ACTION_TYPES),
   actionConfig: z.unknown(),
   enabled: z.boolean().default(true),
@@ -34,12 +35,18 @@ const ruleDraft = z.strictObject({
   exemptFromCaps: z.boolean().default(false),
 });
 
-/** A rule as a person writes it. */
-export type RuleDraft<Type extends ActionType = ActionType> = Omit<z.input<typeof ruleDraft>, keyof RuleActionDraft> &
+/** A rule as a person writes it; its source is attribute changes unless `Source` says otherwise. */
+export type RuleDraft<Type extends ActionType = ActionType, Source extends SourceType = 'attribute_changed'> = Omit<
+  z.input<typeof ruleDraft>,
+  keyof RuleActionDraft | keyof RuleSourceDraft
+> &
+  RuleSourceDraft<Source> &
   RuleActionDraft<Type>;
 
 /** A rule as its author sees it, with what was left out filled in. */
-export type RuleDocument = Omit<z.output<typeof ruleDraft>, keyof RuleAction> & RuleAction;
+export type RuleDocument = Omit<z.output<typeof ruleDraft>, keyof RuleAction | keyof RuleSource> &
+  RuleSource &
+  RuleAction;
 
 /**
  * Reads what a person wrote as a rule. Pure.
@@ -52,9 +59,11 @@ export function readRule(
 ): { readonly rule: RuleDocument } | { readonly problem: string } {
   const parsed = ruleDraft.safeParse(draft);
   if (!parsed.success) return { problem: describeIssue(root, parsed.error) };
+  const source = SOURCE_CONFIGS[parsed.data.sourceType].safeParse(parsed.data.sourceConfig);
+  if (!source.success) return { problem: describeIssue(root, source.error, 'sourceConfig') };
   const action = RULE_ACTION_CONFIGS[parsed.data.actionType].safeParse(parsed.data.actionConfig);
   if (!action.success) return { problem: describeIssue(root, action.error, 'actionConfig') };
-  return { rule: { ...parsed.data, actionConfig: action.data } as RuleDocument }; // the schema is that of the type
+  return { rule: { ...parsed.data, sourceConfig: source.data, actionConfig: action.data } as RuleDocument }; // the schema is that of the type
 }
 
 /**
@@ -62,7 +71,7 @@ export function readRule(
  *
  * @throws PermanentError whose message names the first wrong field as a JSON pointer and what is wrong with it.
  */
-export async function createRule(db: Db, tenant: Tenant, draft: RuleDraft): Promise<string> {
+export async function createRule(db: Db, tenant: Tenant, draft: RuleDraft<ActionType, SourceType>): Promise<string> {
   const read = readRule(draft);
   if ('problem' in read) throw invalid(read.problem);
   return inTenant(db, tenant, (tx) => insertRule(tx, tenant, read.rule));

@@ -1,7 +1,5 @@
 import {
   type ActionType,
-  type AttributeChangedConfig,
-  attributeChangedConfig,
   type Frequency,
   type Reentry,
   RULE_ACTION_CONFIGS,
@@ -10,12 +8,11 @@ import {
   type Tenant,
 } from '@dueline/contracts';
 import { sql } from '@dueline/db';
+import { type RuleSource, SOURCE_CONFIGS } from './sources.ts';
 
 interface RuleFields extends Tenant {
   readonly id: string;
   readonly version: number;
-  readonly sourceType: SourceType;
-  readonly sourceConfig: AttributeChangedConfig;
   readonly frequency: Frequency;
   readonly cooldownSeconds: number;
   readonly reentry: Reentry;
@@ -28,7 +25,7 @@ interface RuleFields extends Tenant {
 }
 
 /** A rule as it was when it was read; configs have been checked against their schemas. */
-export type TriggerRule<Type extends ActionType = ActionType> = RuleFields & RuleAction<Type>;
+export type TriggerRule<Type extends ActionType = ActionType> = RuleFields & RuleSource & RuleAction<Type>;
 
 export type RuleRow = {
   id: string;
@@ -63,7 +60,7 @@ export const DOCUMENT = sql`
 export type ReadRule = { kind: 'rule'; rule: TriggerRule } | { kind: 'invalid'; row: RuleRow; problem: string };
 
 export function parseRule(row: RuleRow): ReadRule {
-  const source = attributeChangedConfig.safeParse(row.source_config);
+  const source = parseRuleSource(row);
   const action = parseRuleAction(row);
   if (!source.success) return { kind: 'invalid', row, problem: describeIssue('sourceConfig', source.error) };
   if (!action.success) return { kind: 'invalid', row, problem: describeIssue('actionConfig', action.error) };
@@ -74,8 +71,7 @@ export function parseRule(row: RuleRow): ReadRule {
       organizationId: row.organization_id,
       lineOaId: row.line_oa_id,
       version: row.version,
-      sourceType: row.source_type,
-      sourceConfig: source.data,
+      ...source.data,
       ...action.data,
       frequency: row.frequency,
       cooldownSeconds: row.cooldown_seconds,
@@ -85,6 +81,12 @@ export function parseRule(row: RuleRow): ReadRule {
       dropsInQuietHours: row.drops,
     },
   };
+}
+
+function parseRuleSource({ source_type, source_config }: RuleRow) {
+  const parsed = SOURCE_CONFIGS[source_type].safeParse(source_config);
+  if (!parsed.success) return parsed;
+  return { success: true as const, data: { sourceType: source_type, sourceConfig: parsed.data } as RuleSource }; // as below
 }
 
 function parseRuleAction({ action_type, action_config }: RuleRow) {

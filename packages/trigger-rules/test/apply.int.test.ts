@@ -34,6 +34,21 @@ test('documents are applied by name: new ones become drafts, others what they sa
   ]);
 });
 
+test('conditions are stored as they are read, so that the same document changes nothing', async () => {
+  const conditions = {
+    all: [
+      { attribute: 'vip', op: 'exists' },
+      { event: '/payload/amount', op: 'gte', value: 5 },
+    ],
+  };
+  const documents = [
+    named('shops', { sourceType: 'custom_event', sourceConfig: { name: 'purchase', conditions } }),
+    named('visits', { sourceType: 'friend_track_event_inserted', sourceConfig: {} }),
+  ];
+  expect(await kinds(documents, 'any')).toEqual(['shops: create', 'visits: create']);
+  expect(await kinds(documents, 'any')).toEqual(['shops: none', 'visits: none']);
+});
+
 test('what would change is told first and changes nothing; it is done by its token, and by no other', async () => {
   const before = await apply([named('a')]);
   expect(before).toMatchObject({ isApplied: false, changes: [{ kind: 'create', ruleId: null }] });
