@@ -12,6 +12,7 @@ import { runCycles } from './cycles.ts';
 import { runDeliveries } from './deliveries.ts';
 import { runMenus } from './menus.ts';
 import { runMigrate } from './migrate.ts';
+import { runRules } from './rules/index.ts';
 import { applyTopology, checkTopology } from './topology.ts';
 
 const HELP = `usage: dueline <command>
@@ -27,6 +28,7 @@ const HELP = `usage: dueline <command>
   cycles …           see, run, pause or cancel cycles of time-based rules; 'cycles --help' says how (DATABASE_URL)
   deliveries …       send a message again, or leave it alone, when nobody knows; 'deliveries --help' says how (DATABASE_URL)
   menus …            register the rich menus that rules switch to; 'menus --help' says how (DATABASE_URL)
+  rules …            author, publish and look at rules, from files; 'rules --help' says how (DATABASE_URL)
 `;
 
 const print = (line: string): void => {
@@ -67,6 +69,7 @@ const WITH_ARGUMENTS: Readonly<Record<string, () => Promise<void>>> = {
   cycles: asPerson(runCycles),
   deliveries: asPerson(runDeliveries),
   menus: asPerson(runMenus),
+  rules: asPerson(runRules),
   account: () => runAccount(rest, { env, print, login: login(), readSecret: () => text(process.stdin) }),
 };
 const command = WITH_ARGUMENTS[first ?? ''] ?? COMMANDS[words];

@@ -44,6 +44,14 @@ const PLANTS: readonly (readonly [id: string, fault: string, sql: string])[] = [
   ['I15.event_outbox', 'nobody announces it', event('recorded_at', HOUR_AGO)],
   ['I17.event_outbox', 'it was given up', event('status', `'dead'`)],
   ['I26', 'a column without zone', 'create table planted (at timestamp)'],
+  [
+    'I33',
+    'fired while it observed',
+    `insert into trigger_rule_version (organization_id, line_oa_id, trigger_rule_id, version, snapshot)
+     select organization_id, line_oa_id, id, 99, '{"mode": "observe"}' from trigger_rule limit 1;
+     insert into trigger_log (organization_id, line_oa_id, user_id, trigger_rule_id, rule_version, trigger_on, decision, reason_code)
+     select organization_id, line_oa_id, 'U', id, 99, 'attribute_changed', 'fired', 'matched' from trigger_rule limit 1`,
+  ],
   ['I23', 'its rule was deleted before', `update trigger_rule set deleted_date = ${HOUR_AGO}`],
   [
     'I14.scheduled_action',

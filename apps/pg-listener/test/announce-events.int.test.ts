@@ -2,6 +2,7 @@ import {
   attributeChanged,
   bookingEvent,
   campaignClick,
+  customEvent,
   deliverySettled,
   EVENT_TOPICS,
   formSubmitted,
@@ -137,6 +138,7 @@ const FACTS: [queue: Queue<Tickets>, happen: (db: Db, person: Row) => Promise<un
       await insertRow(db, 'booking_event', { ...person, booking_id: id, type: 'created', idempotency_key: 'x' });
     },
   ],
+  [customEvent, (db, person) => insertRow(db, 'custom_event', { ...person, name: 'purchase', idempotency_key: 'x' })],
   [
     deliverySettled,
     async (db, person) => {

@@ -1,7 +1,7 @@
 import { type Alongside, lockUsers, type Tx } from '@dueline/db';
 import type { CreatedDelivery } from '@dueline/deliveries';
 import { type ActionToSchedule, type Scheduled, scheduleMany } from '@dueline/scheduled-actions';
-import { type LogEntry, recordScheduled } from '@dueline/trigger-rules';
+import { type LogEntry, recordScheduled, sourceToRecheck } from '@dueline/trigger-rules';
 import { type Candidate, entryOf, ruleFields } from './evaluate-event.ts';
 import { type ActionToPerform, isPerformedHere, performActions } from './perform.ts';
 import type { Prepared } from './prepare.ts';
@@ -51,7 +51,8 @@ async function planAll(firings: readonly Prepared[]) {
       const what = { kind: 'event', logicalId: logicalId(firing), epoch: 1, scheduledActionId: null } as const;
       now.push({ ...base, ...what, messages });
     } else {
-      const { delay, sourceConfig } = plan;
+      const { delay } = plan;
+      const sourceConfig = plan.sourceConfig && sourceToRecheck(plan.sourceConfig, firing.facts);
       const keys = { dedupKey: dedupKey(firing), openKey: openKey(firing) };
       const { bulk: isBulk } = firing.event;
       later.push({ ...base, ...keys, delay, sourceConfig, isBulk, ruleVersion: firing.rule.version });

@@ -1,7 +1,8 @@
+import type { Facts } from '@dueline/conditions';
 import type { RuleAction } from '@dueline/contracts';
-import type { EventOf, OutboxEvent } from '@dueline/db/changes';
+import type { OutboxEvent } from '@dueline/db/changes';
 import type { LineUser } from '@dueline/recipients';
-import { type LogEntry, matchAttributeChange, type ReadRule, type TriggerRule } from '@dueline/trigger-rules';
+import { type LogEntry, listensTo, matchEvent, type ReadRule, type TriggerRule } from '@dueline/trigger-rules';
 import { isPerformedHere } from './perform.ts';
 
 /** How many changes that actions made may lead to each other; a rule that such a chain would set off once more is stopped. */
@@ -9,11 +10,13 @@ export const MAX_DEPTH = 10;
 
 /** A rule that an event set off, before frequency and cooldown have their say. */
 export interface Candidate {
-  readonly event: EventOf<'attribute_changed'>;
+  readonly event: OutboxEvent;
   readonly rule: TriggerRule;
   readonly userId: string;
   /** The person, as the rule was judged. */
   readonly user: LineUser;
+  /** What it was judged by. */
+  readonly facts: Facts;
 }
 
 export interface Evaluated {
@@ -22,12 +25,14 @@ export interface Evaluated {
   readonly rejected: readonly LogEntry[];
 }
 
-/** Which rules an event sets off, and why the others do not. Rules on attributes that did not change are not evaluated. Pure. */
-export function evaluateEvent(
-  event: EventOf<'attribute_changed'>,
-  rules: readonly ReadRule[],
-  user: LineUser | undefined,
-): Evaluated {
+/** Whom an event is about, and what each rule is judged by. */
+export interface Known {
+  readonly user: LineUser | undefined;
+  readonly factsFor: (rule: TriggerRule, user: LineUser) => Facts;
+}
+
+/** Which rules an event sets off, and why the others do not. Rules that do not listen to it are not evaluated. Pure. */
+export function evaluateEvent(event: OutboxEvent, rules: readonly ReadRule[], { user, factsFor }: Known): Evaluated {
   const candidates: Candidate[] = [];
   const rejected: LogEntry[] = [];
   for (const read of rules) {
@@ -36,12 +41,8 @@ export function evaluateEvent(
       continue;
     }
     const { rule } = read;
-    const change = event.changed.get(rule.sourceConfig.attribute);
-    if (change === undefined) continue;
-    const judged: Rejection | Candidate =
-      user === undefined
-        ? UNKNOWN
-        : (rejectionOf(rule, change, user) ?? loopOf(event) ?? { event, rule, userId: event.userId, user });
+    if (!listensTo(rule, event)) continue;
+    const judged = user === undefined ? UNKNOWN : judge(rule, event, { user, facts: factsFor(rule, user) });
     if ('decision' in judged) rejected.push({ ...entryOf(event), ...ruleFields(rule), ...judged });
     else candidates.push(judged);
   }
@@ -52,12 +53,16 @@ type Rejection = Pick<LogEntry, 'decision' | 'reasonCode' | 'detail'>;
 
 const UNKNOWN: Rejection = { decision: 'suppressed', reasonCode: 'user_unknown' };
 
+function judge(rule: TriggerRule, event: OutboxEvent, known: Pick<Candidate, 'user' | 'facts'>): Rejection | Candidate {
+  return rejectionOf(rule, event, known) ?? loopOf(event) ?? { event, rule, userId: event.userId, ...known };
+}
+
 function rejectionOf(
   rule: TriggerRule,
-  change: Parameters<typeof matchAttributeChange>[1],
-  user: LineUser,
+  event: OutboxEvent,
+  { user, facts }: Pick<Candidate, 'user' | 'facts'>,
 ): Rejection | undefined {
-  const match = matchAttributeChange(rule.sourceConfig, change, user.attributes);
+  const match = matchEvent(rule, event, facts);
   if (!match.matches) {
     return {
       decision: 'not_matched',

@@ -16,11 +16,12 @@ import type { CreatedDelivery } from '@dueline/deliveries';
 import { discarded, type Handler } from '@dueline/mq';
 import { getLineUsers, lineUserKey } from '@dueline/recipients';
 import { lockToldActions, wakeDue } from '@dueline/scheduled-actions';
-import { type LogEntry, liveRules, type ReasonCode, recordDecisions } from '@dueline/trigger-rules';
+import { type LogEntry, type ReasonCode, recordDecisions } from '@dueline/trigger-rules';
 import { carryOut } from './carry-out.ts';
 import { chooseFirings } from './choose-firings.ts';
 import type { DecideDeps } from './deps.ts';
 import { type Candidate, evaluateEvent } from './evaluate-event.ts';
+import { loadEventFacts, rulesFor } from './event-facts.ts';
 import { followPeople } from './follow-people.ts';
 import { decideInHand, type Take } from './in-hand.ts';
 import { factsOf, lockUsersOf, mayBeAwaited, meetWaits } from './meet-waits.ts';
@@ -171,18 +172,18 @@ async function meetAll(tx: Tx, events: readonly OutboxEvent[]): Promise<LogEntry
   return met;
 }
 
-/** Rules have attribute changes as their source so far. */
 async function evaluateEvents(
   tx: Tx,
   tenant: Tenant,
   events: readonly OutboxEvent[],
 ): Promise<{ candidates: Candidate[]; rejected: LogEntry[] }> {
-  const changes = events.filter((event) => event.topic === 'attribute_changed');
-  if (changes.length === 0) return { candidates: [], rejected: [] };
-  const rules = await liveRules(tx, tenant, 'attribute_changed');
+  const rules = await rulesFor(tx, tenant, events);
   if (rules.length === 0) return { candidates: [], rejected: [] };
-  const users = await getLineUsers(tx, changes);
-  const evaluated = changes.map((event) => evaluateEvent(event, rules, users.get(lineUserKey(event))));
+  const users = await getLineUsers(tx, events);
+  const factsFor = await loadEventFacts(tx, { tenant, events, rules });
+  const evaluated = events.map((event) =>
+    evaluateEvent(event, rules, { user: users.get(lineUserKey(event)), factsFor: factsFor(event) }),
+  );
   return {
     candidates: evaluated.flatMap(({ candidates }) => candidates),
     rejected: evaluated.flatMap(({ rejected }) => rejected),

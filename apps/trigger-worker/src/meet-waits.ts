@@ -7,10 +7,10 @@ import { entryOf } from './evaluate-event.ts';
 
 /**
  * Whether events of this topic need the locks of their people and a look at who waits. Attributes change by the hundred thousand, and
- * mostly nobody waits for one; no wait is for the end of a message; the other topics are one person's doing, and are looked at always.
+ * mostly nobody waits for one; no wait is for the end of a message or what another service tells; the other topics are one person's doing, and are looked at always.
  */
 export async function mayBeAwaited(db: Db, tenant: Tenant, topic: EventTopic): Promise<boolean> {
-  if (topic === 'delivery_settled') return false;
+  if (topic === 'delivery_settled' || topic === 'custom_event') return false;
   return topic !== 'attribute_changed' || isAwaited(db, tenant, 'attribute');
 }
 
@@ -38,6 +38,7 @@ export function factsOf(event: OutboxEvent): Fact[] {
       return event.type === 'created' ? [{ ...base, source: 'booking', refId: event.bookingId }] : [];
     case 'friend_track_event_inserted':
       return event.type === 'follow' ? [{ ...base, source: 'friend', refId: null }] : [];
+    case 'custom_event':
     case 'delivery_settled':
       return [];
   }

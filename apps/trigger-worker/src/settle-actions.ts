@@ -23,8 +23,10 @@ import {
   type LogEntry,
   type ReasonCode,
   type RuleState,
+  readRecheck,
   recordDecisions,
 } from '@dueline/trigger-rules';
+import { type FactsOfAction, loadActionFacts } from './action-facts.ts';
 import { reasonOfBranch } from './branch.ts';
 import { givenUp, hinderedAtFirst, hinderedAtLast } from './hindrances.ts';
 import type { Take } from './in-hand.ts';
@@ -155,7 +157,7 @@ async function decideAll(tx: Tx, held: readonly HeldAction[], meet: Settling['me
   for (const { userId } of hopeful) meet?.(userId);
   const branched = await decideBranches(tx, hopeful);
   const requested = branched.map((action) => ({ ...action, request: requestOnBranch(action) }));
-  const found = { rules, targets: await targetsOf(tx, requested) };
+  const found = { rules, targets: await targetsOf(tx, requested), factsFor: await loadActionFacts(tx, hopeful) };
   return [...hopeless, ...branched.map((action) => decide(action, users.get(lineUserKey(action)), found))];
 }
 
@@ -163,9 +165,10 @@ async function decideAll(tx: Tx, held: readonly HeldAction[], meet: Settling['me
 interface Found {
   readonly rules: ReadonlyMap<string, RuleState>;
   readonly targets: Targets;
+  readonly factsFor: FactsOfAction;
 }
 
-function decide(action: BranchedAction, user: LineUser | undefined, { rules, targets }: Found): Verdict {
+function decide(action: BranchedAction, user: LineUser | undefined, { rules, targets, factsFor }: Found): Verdict {
   const { id, fence, branch } = action;
   const rule = action.triggerRuleId === null ? 'none' : (rules.get(action.triggerRuleId) ?? 'deleted');
   const atFirst = hinderedAtFirst(action, rule);
@@ -174,7 +177,7 @@ function decide(action: BranchedAction, user: LineUser | undefined, { rules, tar
   const again =
     action.sourceConfig === null || user === undefined
       ? undefined
-      : conditionsStillHold(action.sourceConfig, user.attributes);
+      : conditionsStillHold(readRecheck(action.sourceConfig), factsFor(action, user));
   const reason = cancelReason({
     rule: rule === 'held' ? 'disabled' : rule,
     isFollowing: user && (user.isFollowing || isPerformedHere(request ?? action.request)),

@@ -8,6 +8,7 @@ export const EVENT_TOPICS = [
   'campaign_click',
   'friend_track_event_inserted',
   'booking_event',
+  'custom_event',
   'delivery_settled',
 ] as const;
 export type EventTopic = (typeof EVENT_TOPICS)[number];
@@ -40,12 +41,19 @@ export interface EventPayloads {
     readonly linkIssueId: string | null;
     readonly isRobot: boolean;
   };
-  readonly friend_track_event_inserted: { readonly friendTrackEventId: string; readonly type: FriendEventType };
+  readonly friend_track_event_inserted: {
+    readonly friendTrackEventId: string;
+    readonly type: FriendEventType;
+    /** Whether who follows had blocked the account before, as LINE tells. */
+    readonly isUnblocked: boolean;
+  };
   readonly booking_event: {
     readonly bookingEventId: string;
     readonly bookingId: string;
     readonly type: BookingEventType;
   };
+  /** What another service told of; what it said beside the name stays in its row. */
+  readonly custom_event: { readonly customEventId: string; readonly name: string };
   readonly delivery_settled: {
     readonly deliveryId: string;
     readonly status: DeliveryEnd;
@@ -90,11 +98,22 @@ export const EVENT_PAYLOADS: { readonly [Topic in EventTopic]: PayloadSchema<Eve
       isRobot: row.is_robot === 'true',
     })),
   friend_track_event_inserted: z
-    .object({ id: bigintId, type: z.enum(FRIEND_EVENT_TYPES) })
-    .transform((row) => ({ friendTrackEventId: row.id, type: row.type })),
+    .object({
+      id: bigintId,
+      type: z.enum(FRIEND_EVENT_TYPES),
+      is_unblocked: z.enum(['true', 'false']).default('false'),
+    })
+    .transform((row) => ({
+      friendTrackEventId: row.id,
+      type: row.type,
+      isUnblocked: row.is_unblocked === 'true',
+    })),
   booking_event: z
     .object({ id: bigintId, booking_id: bigintId, type: z.enum(BOOKING_EVENT_TYPES) })
     .transform((row) => ({ bookingEventId: row.id, bookingId: row.booking_id, type: row.type })),
+  custom_event: z
+    .object({ id: bigintId, name: z.string() })
+    .transform((row) => ({ customEventId: row.id, name: row.name })),
   delivery_settled: z
     .object({
       id: bigintId,

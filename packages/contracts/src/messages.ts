@@ -97,6 +97,14 @@ export const bookingEvent = defineQueue({
   data: tickets,
 });
 
+/** pg-listener -> trigger-worker: other services told of something, a purchase or a cart; tickets on rows of event_outbox. */
+export const customEvent = defineQueue({
+  name: 'custom_event',
+  exchange: EXCHANGES.events,
+  version: 1,
+  data: tickets,
+});
+
 /** pg-listener -> trigger-worker: messages that somebody waits for came to their end; tickets on rows of event_outbox. */
 export const deliverySettled = defineQueue({
   name: 'delivery_settled',
@@ -185,6 +193,7 @@ export const QUEUE_OF_TOPIC: Readonly<Record<EventTopic, Queue<Tickets>>> = {
   campaign_click: campaignClick,
   friend_track_event_inserted: friendTrackEventInserted,
   booking_event: bookingEvent,
+  custom_event: customEvent,
   delivery_settled: deliverySettled,
 };
 

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { BOOKING_EVENT_TYPES, type EventTopic } from './events.ts';
+import { bigintId } from './ids.ts';
 import { isStorable, NOT_STORABLE } from './storable.ts';
 
 /** Longest attribute name in characters. */
@@ -6,55 +8,34 @@ export const MAX_ATTRIBUTE_NAME_LENGTH = 128;
 
 export const attributeName = z.string().min(1).max(MAX_ATTRIBUTE_NAME_LENGTH).refine(isStorable, NOT_STORABLE);
 
-/** A value that a condition compares with: text, number or boolean. */
+/** A value that people name: text, number or boolean. */
 export const scalar = z.union([z.string().max(4_096).refine(isStorable, NOT_STORABLE), z.number(), z.boolean()]);
 export type Scalar = z.infer<typeof scalar>;
 
-const comparison = z.enum(['eq', 'ne', 'lt', 'lte', 'gt', 'gte']);
-export type Comparison = z.infer<typeof comparison>;
+/** The name of an event that another service reports: `purchase`, `cart.abandoned`. */
+export const customEventName = z
+  .string()
+  .regex(/^[a-z][a-z0-9_.-]{0,63}$/, 'a small letter, then at most 63 small letters, digits, or _ . -');
 
-/** One question about a user's attribute. */
-export type Leaf =
-  | { attribute: string; op: Comparison; value: Scalar }
-  | { attribute: string; op: 'exists' | 'absent' };
+/** One side of a change of an attribute; null: it was not there, or is there no more. Left out: any. */
+const side = scalar.nullable().optional();
 
-/** A condition on the user: a leaf, or and / or / not over conditions. */
-export type Condition = { all: Condition[] } | { any: Condition[] } | { not: Condition } | Leaf;
+/** What a rule says of the source that sets it off (`source_config`), save for its conditions. A source bears the name of its topic. */
+export const SOURCE_FILTERS = {
+  attribute_changed: z.strictObject({ attribute: attributeName, from: side, to: side }),
+  /** A submission of one form; left out: of any. */
+  form_submitted: z.strictObject({ formId: bigintId.optional() }),
+  /** A click of a person on one link, in whatever message; left out: on any. Robots never set off a rule. */
+  campaign_click: z.strictObject({ trackedLinkId: bigintId.optional() }),
+  /** Somebody follows the account: `new`, who did not block it before, as LINE tells; `unblocked`, who did; or `any`. */
+  friend_track_event_inserted: z.strictObject({ follow: z.enum(['any', 'new', 'unblocked']).default('any') }),
+  booking_event: z.strictObject({ types: z.array(z.enum(BOOKING_EVENT_TYPES)).min(1).default(['created']) }),
+  custom_event: z.strictObject({ name: customEventName }),
+} as const satisfies { readonly [Topic in EventTopic]?: z.ZodType };
 
-/** How deep conditions may nest, and how many children one node may have. */
-export const MAX_CONDITION_DEPTH = 8;
-export const MAX_CONDITION_CHILDREN = 50;
-
-const leaf = z.union([
-  z.strictObject({ attribute: attributeName, op: comparison, value: scalar }),
-  z.strictObject({ attribute: attributeName, op: z.enum(['exists', 'absent']) }),
-]);
-
-function conditionOfDepth(depth: number): z.ZodType<Condition> {
-  if (depth === 1) return leaf;
-  const child = conditionOfDepth(depth - 1);
-  return z.union([
-    leaf,
-    z.strictObject({ all: z.array(child).max(MAX_CONDITION_CHILDREN) }),
-    z.strictObject({ any: z.array(child).max(MAX_CONDITION_CHILDREN) }),
-    z.strictObject({ not: child }),
-  ]);
-}
-
-export const condition: z.ZodType<Condition> = conditionOfDepth(MAX_CONDITION_DEPTH);
-
-/** source_config of `attribute_changed`: which attribute, from and to which value (left out: any), and conditions on the user. */
-export const attributeChangedConfig = z.strictObject({
-  attribute: attributeName,
-  from: scalar.optional(),
-  to: scalar.optional(),
-  conditions: condition.optional(),
-});
-export type AttributeChangedConfig = z.infer<typeof attributeChangedConfig>;
-
-/** The sources a rule can name so far. */
-export const SOURCE_TYPES = ['attribute_changed'] as const;
-export type SourceType = (typeof SOURCE_TYPES)[number];
+/** The sources a rule can name. */
+export type SourceType = keyof typeof SOURCE_FILTERS;
+export const SOURCE_TYPES = Object.keys(SOURCE_FILTERS) as [SourceType, ...SourceType[]];
 
 /** How often a rule may fire for one user; calendar windows are those of the account's zone. */
 export const FREQUENCIES = ['every_time', 'once', 'once_per_hour', 'once_per_day', 'once_per_week'] as const;

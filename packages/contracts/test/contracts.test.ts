@@ -1,24 +1,21 @@
 import {
-  attributeChangedConfig,
   bigintId,
-  condition,
   EVENT_PAYLOADS,
   EVENT_TOPICS,
   type EventTopic,
   envelope,
   fence,
   lineUserId,
-  MAX_CONDITION_DEPTH,
   QUEUES,
   RULE_ACTION_CONFIGS,
+  SOURCE_FILTERS,
+  type SourceType,
   tickets,
 } from '@dueline/contracts';
 import { expect, test } from 'vitest';
 
 const accepts = (schema: { safeParse(value: unknown): { success: boolean } }, value: unknown) =>
   schema.safeParse(value).success;
-const leaf = { attribute: 'a', op: 'exists' };
-const nested = (depth: number): unknown => (depth === 1 ? leaf : { all: [nested(depth - 1)] });
 
 test.for([
   ['1', true, true],
@@ -57,22 +54,6 @@ test.for([
   expect(accepts(tickets, { tickets: Array(count).fill({ id: '1', fence: '0' }) })).toBe(is);
 });
 
-test('conditions nest as deep as the limit and no deeper, and have at most 50 children', () => {
-  expect(accepts(condition, nested(MAX_CONDITION_DEPTH))).toBe(true);
-  expect(accepts(condition, nested(MAX_CONDITION_DEPTH + 1))).toBe(false);
-  expect(accepts(condition, nested(3_000))).toBe(false);
-  expect(accepts(condition, { any: Array(50).fill(leaf) })).toBe(true);
-  expect(accepts(condition, { any: Array(51).fill(leaf) })).toBe(false);
-  expect(accepts(condition, { all: [], any: [] })).toBe(false);
-});
-
-test('refusing a wide and deep condition is quick', () => {
-  const wide = (depth: number): unknown => (depth === 1 ? { attribute: 'a' } : { all: Array(4).fill(wide(depth - 1)) });
-  const started = performance.now();
-  expect(accepts(condition, wide(MAX_CONDITION_DEPTH))).toBe(false);
-  expect(performance.now() - started).toBeLessThan(5_000);
-});
-
 test.for([
   ['text', 'gold', true],
   ['emoji', '🎉', true],
@@ -80,9 +61,34 @@ test.for([
   ['a lone surrogate', '\ud800', false],
   ['too long a text', 'x'.repeat(4_097), false],
   ['infinity', Number.POSITIVE_INFINITY, false],
-  ['null', null, false],
-] as const)('a value to compare with may be %s: %s', ([, to, is]) => {
-  expect(accepts(attributeChangedConfig, { attribute: 'a', to })).toBe(is);
+  ['null, which is absent', null, true],
+  ['a list', [], false],
+] as const)('a value that a rule names may be %s: %s', ([, to, is]) => {
+  expect(accepts(SOURCE_FILTERS.attribute_changed, { attribute: 'a', to })).toBe(is);
+});
+
+test.for<[SourceType, config: object, is: boolean]>([
+  ['form_submitted', {}, true],
+  ['form_submitted', { formId: '7' }, true],
+  ['form_submitted', { formId: 7 }, false],
+  ['form_submitted', { trackedLinkId: '7' }, false],
+  ['campaign_click', { trackedLinkId: '7' }, true],
+  ['campaign_click', { isRobot: true }, false],
+  ['friend_track_event_inserted', {}, true],
+  ['friend_track_event_inserted', { follow: 'unblocked' }, true],
+  ['friend_track_event_inserted', { follow: 'blocked' }, false],
+  ['booking_event', {}, true],
+  ['booking_event', { types: ['cancelled', 'no_show'] }, true],
+  ['booking_event', { types: [] }, false],
+  ['booking_event', { types: ['moved'] }, false],
+  ['custom_event', { name: 'cart.abandoned' }, true],
+  ['custom_event', {}, false],
+  ['custom_event', { name: 'Purchase' }, false],
+  ['custom_event', { name: 'ซื้อ' }, false],
+  ['custom_event', { name: '' }, false],
+  ['custom_event', { name: 'a'.repeat(65) }, false],
+])('a rule may listen to %s with %j: %s', ([type, config, is]) => {
+  expect(accepts(SOURCE_FILTERS[type], config)).toBe(is);
 });
 
 test('a delay is given its default, and unknown fields of a config are refused', () => {
@@ -137,7 +143,18 @@ test.for<[EventTopic, payload: unknown, read: unknown]>([
     { clickId: '1', trackedLinkId: '2', linkIssueId: '3', isRobot: false },
   ],
   ['campaign_click', { id: '1', tracked_link_id: '2', link_issue_id: null }, undefined],
-  ['friend_track_event_inserted', { id: '1', type: 'follow' }, { friendTrackEventId: '1', type: 'follow' }],
+  [
+    'friend_track_event_inserted',
+    { id: '1', type: 'follow', is_unblocked: 'true' },
+    { friendTrackEventId: '1', type: 'follow', isUnblocked: true },
+  ],
+  [
+    'friend_track_event_inserted',
+    { id: '1', type: 'unfollow' }, // as it was once written
+    { friendTrackEventId: '1', type: 'unfollow', isUnblocked: false },
+  ],
+  ['custom_event', { id: '1', name: 'purchase' }, { customEventId: '1', name: 'purchase' }],
+  ['custom_event', { name: 'purchase' }, undefined],
   ['friend_track_event_inserted', { id: '1', type: 'wave' }, undefined],
   [
     'booking_event',

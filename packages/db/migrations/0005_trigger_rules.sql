@@ -5,8 +5,14 @@ create table trigger_rule (
   line_oa_id bigint not null,
   name text not null,
   version integer not null default 1,
-  source_type text not null constraint trigger_rule_source_type_known check (source_type in ('attribute_changed', 'scheduled_time')),
+  source_type text not null constraint trigger_rule_source_type_known check (source_type in
+    ('attribute_changed', 'form_submitted', 'campaign_click', 'friend_track_event_inserted', 'booking_event', 'custom_event', 'scheduled_time')),
   source_config jsonb not null,
+  -- what the rule listens to of its source: an attribute, a form, a link or a name; null: to all of it, or it cannot be read
+  source_key text collate "C" generated always as (left(
+    case source_type when 'attribute_changed' then source_config ->> 'attribute' when 'form_submitted' then source_config ->> 'formId'
+                     when 'campaign_click' then source_config ->> 'trackedLinkId' when 'custom_event' then source_config ->> 'name' end,
+    128)) stored,
   action_type text not null constraint trigger_rule_action_type_known check (action_type in
     ('send_message', 'switch_rich_menu', 'unlink_rich_menu', 'add_to_audience', 'remove_from_audience', 'set_attribute')),
   action_config jsonb not null,
@@ -30,6 +36,8 @@ create table trigger_rule (
 );
 -- reader: the live rules of an account
 create index idx_trigger_rule_line_oa on trigger_rule (line_oa_id, organization_id);
+-- reader: the rules that an event may set off
+create index idx_trigger_rule_source on trigger_rule (line_oa_id, source_type, source_key) where enabled and deleted_date is null;
 -- reader: the purge of deleted rules
 create index idx_trigger_rule_deleted_date on trigger_rule (deleted_date);
 create trigger trigger_rule_is_kept before delete on trigger_rule for each row

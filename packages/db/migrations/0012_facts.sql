@@ -2,7 +2,7 @@
 -- fact; the trigger turns each into an event of the outbox.
 alter table event_outbox drop constraint event_outbox_topic_known;
 alter table event_outbox add constraint event_outbox_topic_known
-  check (topic in ('attribute_changed', 'form_submitted', 'campaign_click', 'friend_track_event_inserted', 'booking_event', 'delivery_settled'));
+  check (topic in ('attribute_changed', 'form_submitted', 'campaign_click', 'friend_track_event_inserted', 'booking_event', 'custom_event', 'delivery_settled'));
 
 -- A link whose clicks are counted.
 create table tracked_link (
@@ -126,6 +126,8 @@ create table friend_track_event (
   line_oa_id bigint not null,
   user_id text collate "C" not null constraint friend_track_event_user_id_is_line check (user_id ~ '^U[0-9a-f]{32}$'),
   type text not null constraint friend_track_event_type_known check (type in ('follow', 'unfollow')),
+  -- who follows had blocked the account before, as LINE tells (follow.isUnblocked)
+  is_unblocked boolean not null default false,
   -- LINE sends a webhook again until it is answered; its id stays
   webhook_event_id text collate "C" not null,
   occurred_at timestamptz not null default app_now(),
@@ -161,7 +163,7 @@ create trigger form_submission_recorded after insert on form_submission
 create trigger booking_event_recorded after insert on booking_event
   referencing new table as after_rows for each statement execute function record_facts('booking_event', 'id', 'booking_id', 'type');
 create trigger friend_track_event_recorded after insert on friend_track_event
-  referencing new table as after_rows for each statement execute function record_facts('friend_track_event_inserted', 'id', 'type');
+  referencing new table as after_rows for each statement execute function record_facts('friend_track_event_inserted', 'id', 'type', 'is_unblocked');
 
 do $$
 declare

@@ -14,9 +14,9 @@ create table trigger_rule_version (
 create trigger trigger_rule_version_is_history before update or delete on trigger_rule_version for each row
   execute function refuse_change('what a rule said once is not changed');
 
--- A rule as its author sees it: without keys, counters and times.
+-- A rule as its author sees it: without keys, counters, times, and what is computed of the rest.
 create function rule_snapshot(rule trigger_rule) returns jsonb language sql stable as $$
-  select to_jsonb(rule) - array['id', 'organization_id', 'line_oa_id', 'version', 'created_date', 'updated_date']
+  select to_jsonb(rule) - array['id', 'organization_id', 'line_oa_id', 'version', 'created_date', 'updated_date', 'source_key']
 $$;
 create function count_rule_version() returns trigger language plpgsql set search_path = pg_catalog, public, pg_temp as $$
 begin

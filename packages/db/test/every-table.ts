@@ -105,6 +105,7 @@ async function insertFacts(db: Db, base: ReturnType<typeof columnsOf>, user: { u
   const { id: bookingId } = await insertRow(db, 'booking', { ...named, ...user, starts_at: new Date() });
   await insertRow(db, 'booking_event', { ...fact, booking_id: bookingId, type: 'created' });
   await insertRow(db, 'broadcast_limit', base);
+  await insertRow(db, 'custom_event', { ...fact, name: 'purchase' });
   await insertRow(db, 'friend_track_event', { ...base, ...user, type: 'follow', webhook_event_id: 'x' });
   await db.$client.query("delete from event_outbox where line_oa_id = $1 and topic <> 'attribute_changed'", [
     base.line_oa_id,

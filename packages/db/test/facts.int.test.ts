@@ -59,8 +59,15 @@ const FACTS: readonly FactTable[] = [
     table: 'friend_track_event',
     topic: 'friend_track_event_inserted',
     key: 'webhook_event_id',
-    values: () => ({ type: 'follow' }),
-    payload: () => ({ type: 'follow' }),
+    values: () => ({ type: 'follow', is_unblocked: true }),
+    payload: () => ({ type: 'follow', is_unblocked: 'true' }),
+  },
+  {
+    table: 'custom_event',
+    topic: 'custom_event',
+    key: 'idempotency_key',
+    values: () => ({ name: 'purchase', payload: { 金額: 1_200 } }),
+    payload: () => ({ name: 'purchase' }),
   },
 ];
 

@@ -87,7 +87,7 @@ test.for(tables.map((table) => getTableConfig(table)))(
       name: column.name,
       type: column.getSQLType(),
       notNull: column.notNull || column.primary,
-      hasDefault: column.hasDefault || column.generatedIdentity !== undefined,
+      hasDefault: column.hasDefault || column.generatedIdentity !== undefined || column.generated !== undefined,
     }));
     expect(declared.sort(byName)).toEqual(await columnsInDatabase(config.name));
   },

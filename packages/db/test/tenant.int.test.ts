@@ -48,7 +48,7 @@ const copiedColumns = async (table: string) =>
   (
     await columnOf(
       shared.db,
-      `select attname from pg_attribute where attrelid = $1::regclass and attnum > 0 and attidentity = '' and attname not in ('organization_id', 'line_oa_id')`,
+      `select attname from pg_attribute where attrelid = $1::regclass and attnum > 0 and attidentity = '' and attgenerated = '' and attname not in ('organization_id', 'line_oa_id')`,
       [table],
     )
   ).map(String);

@@ -5,6 +5,8 @@ import { column, type Db, inTenant, refuseIf, sql, type Tx } from '@dueline/db';
 export interface FriendEvent {
   readonly userId: string;
   readonly type: FriendEventType;
+  /** Whether who follows had blocked the account before, as LINE tells (follow.isUnblocked); left out: not. */
+  readonly isUnblocked?: boolean | undefined;
   /** LINE sends a webhook again until it is answered; its id stays, and makes it one fact. */
   readonly webhookEventId: string;
   /** RFC 3339; now, when left out. */
@@ -29,8 +31,9 @@ export async function recordFriendEvent(db: Db, tenant: Tenant, event: FriendEve
   return refuseIf(REFUSALS, () =>
     inTenant(db, tenant, async (tx) => {
       const { rowCount } = await tx.execute(sql`
-        insert into friend_track_event (organization_id, line_oa_id, user_id, type, webhook_event_id, occurred_at)
-        values (${tenant.organizationId}, ${tenant.lineOaId}, ${event.userId}, ${event.type}, ${event.webhookEventId},
+        insert into friend_track_event (organization_id, line_oa_id, user_id, type, is_unblocked, webhook_event_id, occurred_at)
+        values (${tenant.organizationId}, ${tenant.lineOaId}, ${event.userId}, ${event.type}, ${event.isUnblocked ?? false},
+                ${event.webhookEventId},
                 coalesce(${event.occurredAt ?? null}::timestamptz, app_now()))
             on conflict (line_oa_id, webhook_event_id) do nothing`);
       return rowCount === 1;

@@ -8,6 +8,8 @@ export interface LineUser {
   readonly displayName: string | null;
   /** BCP 47, or whatever another service wrote. */
   readonly language: string | null;
+  /** An IANA zone, or whatever another service wrote; null: the account's. */
+  readonly timezone: string | null;
   /** A Map, so that an attribute named `__proto__` is a key like any other. */
   readonly attributes: ReadonlyMap<string, unknown>;
 }
@@ -28,9 +30,10 @@ export async function getLineUsers(tx: Tx, keys: readonly LineUserKey[]): Promis
     is_following: boolean;
     display_name: string | null;
     language: string | null;
+    timezone: string | null;
     attributes: Record<string, unknown>;
   }>(sql`
-    select line_oa_id, user_id, is_following, display_name, language, attributes
+    select line_oa_id, user_id, is_following, display_name, language, timezone, attributes
       from line_user
       join (select distinct * from unnest(${column(
         keys.map(({ lineOaId }) => lineOaId),
@@ -49,6 +52,7 @@ export async function getLineUsers(tx: Tx, keys: readonly LineUserKey[]): Promis
         isFollowing: row.is_following,
         displayName: row.display_name,
         language: row.language,
+        timezone: row.timezone,
         attributes: new Map(Object.entries(row.attributes)),
       };
       return [lineUserKey(user), user];

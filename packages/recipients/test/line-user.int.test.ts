@@ -27,11 +27,11 @@ test('people of several accounts are told by account and user; repeated keys onc
   const found = await get([key(one, 1), key(two, 1), key(one, 1), key(two, 2), key({ lineOaId: '999999' }, 1)]);
   expect([...found.keys()].sort()).toEqual([lineUserKey(key(one, 1)), lineUserKey(key(two, 1))].sort());
   expect(found.get(lineUserKey(key(one, 1)))).toEqual({
-    ...{ ...key(one, 1), isFollowing: true, displayName: null, language: null },
+    ...{ ...key(one, 1), isFollowing: true, displayName: null, timezone: null, language: null },
     attributes: new Map(),
   });
   expect(found.get(lineUserKey(key(two, 1)))).toEqual({
-    ...{ ...key(two, 1), isFollowing: false, displayName: 'ปลา 🐟', language: 'th' },
+    ...{ ...key(two, 1), isFollowing: false, displayName: 'ปลา 🐟', timezone: null, language: 'th' },
     attributes: new Map([['a', 1]]),
   });
   expect(await get([])).toEqual(new Map());

@@ -1,4 +1,4 @@
-import type { AttributeChangedConfig, Delay, TenantTicket } from '@dueline/contracts';
+import type { Delay, TenantTicket } from '@dueline/contracts';
 import { sql, type Tx, tenantTicketRows } from '@dueline/db';
 import { ACTION, type ActionRow, parseAction, type StoredAction } from './action-row.ts';
 import type { Claim } from './claim.ts';
@@ -7,7 +7,7 @@ import { type DueRow, PLACE, takeDue } from './due-rows.ts';
 /** A row, locked by the transaction that decides it. */
 export interface HeldAction extends StoredAction {
   readonly fence: string;
-  readonly sourceConfig: AttributeChangedConfig | null;
+  readonly sourceConfig: object | null;
   /** How its time came about; null: somebody named it. */
   readonly delaySpec: Delay | null;
   /** Whether it waits for a fact, until a deadline. */
@@ -34,7 +34,7 @@ export interface HeldAction extends StoredAction {
 
 type HeldRow = ActionRow & {
   fence: string;
-  source_config: AttributeChangedConfig | null;
+  source_config: object | null;
   delay_spec: Delay | null;
   is_waiting: boolean;
   branch: string | null;

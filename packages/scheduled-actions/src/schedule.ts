@@ -1,4 +1,4 @@
-import type { ActionRequest, AttributeChangedConfig, Delay, Tenant } from '@dueline/contracts';
+import type { ActionRequest, Delay, Tenant } from '@dueline/contracts';
 import { type Alongside, type Db, inTransaction, lockUsers, type Tx } from '@dueline/db';
 import { findExisting, insertActions } from './insert-actions.ts';
 import { lookForFacts } from './last-look.ts';
@@ -12,7 +12,7 @@ export interface ActionToSchedule extends Tenant {
   /** One of very many: behind those of lane 1, and never in lane 0. */
   readonly isBulk: boolean;
   /** What to re-evaluate when it comes due; null: nothing. */
-  readonly sourceConfig: AttributeChangedConfig | null;
+  readonly sourceConfig: object | null;
   readonly triggerRuleId: string | null;
   readonly ruleVersion: number | null;
   readonly eventId: string | null;

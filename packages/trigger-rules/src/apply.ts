@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { Tenant } from '@dueline/contracts';
-import { type Db, inTenant, sql, type Tx } from '@dueline/db';
+import { type Db, sql, type Tx } from '@dueline/db';
 import { PermanentError } from '@dueline/kernel';
-import { insertRule, missingReference, type RuleDocument, readRule } from './author.ts';
+import { insertRule, missingReference, type RuleDocument, readRule, within } from './author.ts';
+import { DOCUMENT } from './rule.ts';
 
 /** What applying one document would do, or did. */
 export interface RuleChange {
@@ -43,13 +44,13 @@ export interface RuleSource {
  * @throws PermanentError that names the document and the field (as a JSON pointer) of everything that is wrong, or says that the token is of
  * other changes.
  */
-export async function applyRules(
-  db: Db,
+export function applyRules(
+  on: Db | Tx,
   tenant: Tenant,
   { sources, confirm }: { sources: readonly RuleSource[]; confirm?: string | undefined },
 ): Promise<Applied> {
-  checkNames(sources);
-  return inTenant(db, tenant, async (tx) => {
+  return within(on, tenant, async (tx) => {
+    checkNames(sources);
     await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended(${`rules of ${tenant.lineOaId}`}, 0))`);
     const existing = await readExisting(tx);
     const planned = await planAll(tx, sources, existing);
@@ -136,12 +137,6 @@ async function readExisting(tx: Tx): Promise<Map<string, Existing[]>> {
     ({ document }) => document.name,
   );
 }
-
-/** A row of `trigger_rule as rule` as its author sees it. */
-export const DOCUMENT = sql`
-  jsonb_build_object('name', name, 'sourceType', source_type, 'sourceConfig', source_config, 'actionType', action_type,
-                     'actionConfig', action_config, 'enabled', enabled, 'whenDisabled', when_disabled, 'frequency', frequency,
-                     'cooldownSeconds', cooldown_seconds, 'reentry', reentry, 'mode', mode, 'exemptFromCaps', exempt_from_caps)`;
 
 async function applyOne(tx: Tx, tenant: Tenant, { change, rule }: Planned): Promise<RuleChange> {
   if (change.kind === 'none') return change;

@@ -1,7 +1,6 @@
 import {
   ACTION_TYPES,
   type ActionType,
-  attributeChangedConfig,
   FREQUENCIES,
   isStorable,
   NOT_STORABLE,
@@ -12,17 +11,19 @@ import {
   type RuleActionDraft,
   type RuleMode,
   SOURCE_TYPES,
+  type SourceType,
   type Tenant,
 } from '@dueline/contracts';
 import { type Db, inTenant, sql, type Tx } from '@dueline/db';
 import { PermanentError } from '@dueline/kernel';
 import { z } from 'zod';
-import { describeIssue } from './rule.ts';
+import { DOCUMENT, describeIssue } from './rule.ts';
+import { type RuleSource, type RuleSourceDraft, SOURCE_CONFIGS } from './sources.ts';
 
 const ruleDraft = z.strictObject({
   name: z.string().min(1).max(200).refine(isStorable, NOT_STORABLE),
   sourceType: z.enum(SOURCE_TYPES),
-  sourceConfig: attributeChangedConfig,
+  sourceConfig: z.unknown(),
   actionType: z.enum(ACTION_TYPES),
   actionConfig: z.unknown(),
   enabled: z.boolean().default(true),
@@ -34,12 +35,18 @@ const ruleDraft = z.strictObject({
   exemptFromCaps: z.boolean().default(false),
 });
 
-/** A rule as a person writes it. */
-export type RuleDraft<Type extends ActionType = ActionType> = Omit<z.input<typeof ruleDraft>, keyof RuleActionDraft> &
+/** A rule as a person writes it; its source is attribute changes unless `Source` says otherwise. */
+export type RuleDraft<Type extends ActionType = ActionType, Source extends SourceType = 'attribute_changed'> = Omit<
+  z.input<typeof ruleDraft>,
+  keyof RuleActionDraft | keyof RuleSourceDraft
+> &
+  RuleSourceDraft<Source> &
   RuleActionDraft<Type>;
 
 /** A rule as its author sees it, with what was left out filled in. */
-export type RuleDocument = Omit<z.output<typeof ruleDraft>, keyof RuleAction> & RuleAction;
+export type RuleDocument = Omit<z.output<typeof ruleDraft>, keyof RuleAction | keyof RuleSource> &
+  RuleSource &
+  RuleAction;
 
 /**
  * Reads what a person wrote as a rule. Pure.
@@ -52,9 +59,11 @@ export function readRule(
 ): { readonly rule: RuleDocument } | { readonly problem: string } {
   const parsed = ruleDraft.safeParse(draft);
   if (!parsed.success) return { problem: describeIssue(root, parsed.error) };
+  const source = SOURCE_CONFIGS[parsed.data.sourceType].safeParse(parsed.data.sourceConfig);
+  if (!source.success) return { problem: describeIssue(root, source.error, 'sourceConfig') };
   const action = RULE_ACTION_CONFIGS[parsed.data.actionType].safeParse(parsed.data.actionConfig);
   if (!action.success) return { problem: describeIssue(root, action.error, 'actionConfig') };
-  return { rule: { ...parsed.data, actionConfig: action.data } as RuleDocument }; // the schema is that of the type
+  return { rule: { ...parsed.data, sourceConfig: source.data, actionConfig: action.data } as RuleDocument }; // the schema is that of the type
 }
 
 /**
@@ -62,7 +71,7 @@ export function readRule(
  *
  * @throws PermanentError whose message names the first wrong field as a JSON pointer and what is wrong with it.
  */
-export async function createRule(db: Db, tenant: Tenant, draft: RuleDraft): Promise<string> {
+export async function createRule(db: Db, tenant: Tenant, draft: RuleDraft<ActionType, SourceType>): Promise<string> {
   const read = readRule(draft);
   if ('problem' in read) throw invalid(read.problem);
   return inTenant(db, tenant, (tx) => insertRule(tx, tenant, read.rule));
@@ -106,42 +115,58 @@ export async function missingReference(
   return undefined;
 }
 
+/** On the pool in a transaction of its own; in a caller's transaction as it is, which says whose rows it sees. */
+export const within = <T>(on: Db | Tx, tenant: Tenant, work: (tx: Tx) => Promise<T>): Promise<T> =>
+  '$client' in on ? inTenant(on, tenant, work) : work(on);
+
+const ofTenant = ({ organizationId, lineOaId }: Tenant, ruleId: string) => sql`
+  id = ${ruleId} and organization_id = ${organizationId} and line_oa_id = ${lineOaId} and deleted_date is null`;
+
 /** Deletes a rule softly: it fires no more, and its waiting actions are cancelled, by the sweep or when they come due. False: no such live rule. */
-export async function deleteRule(db: Db, tenant: Tenant, ruleId: string): Promise<boolean> {
-  return inTenant(db, tenant, async (tx) => {
+export const deleteRule = (on: Db | Tx, tenant: Tenant, ruleId: string): Promise<boolean> =>
+  within(on, tenant, async (tx) => {
     const { rowCount } = await tx.execute(sql`
-      update trigger_rule set deleted_date = app_now(), updated_date = app_now()
-       where id = ${ruleId} and deleted_date is null`);
+      update trigger_rule set deleted_date = app_now(), updated_date = app_now() where ${ofTenant(tenant, ruleId)}`);
     return rowCount === 1;
   });
-}
 
 /** Switches a rule on or off. A disabled rule's waiting actions are looked at when due: cancelled, or held until it is enabled. False: no such live rule. */
-export async function setRuleEnabled(
-  db: Db,
+export const setRuleEnabled = (
+  on: Db | Tx,
   tenant: Tenant,
   { ruleId, enabled }: { ruleId: string; enabled: boolean },
-): Promise<boolean> {
-  return inTenant(db, tenant, async (tx) => {
+): Promise<boolean> =>
+  within(on, tenant, async (tx) => {
     const { rowCount } = await tx.execute(sql`
-      update trigger_rule set enabled = ${enabled}, updated_date = app_now()
-       where id = ${ruleId} and deleted_date is null`);
+      update trigger_rule set enabled = ${enabled}, updated_date = app_now() where ${ofTenant(tenant, ruleId)}`);
     return rowCount === 1;
   });
-}
 
 /**
- * Makes a rule a draft, lets it observe, or publishes it. What waits under a rule that is no longer live is treated as that of a disabled
- * one. False: no such live rule.
+ * Makes a rule a draft, lets it observe, or publishes it (`live`). What waits under a rule that is no longer live is treated as that of a
+ * disabled one. False: no such live rule.
+ *
+ * @throws PermanentError, as {@link createRule}, when a rule that is to be looked at is not valid, or what it names is not there any more.
  */
-export async function setRuleMode(
-  db: Db,
+export const setRuleMode = (
+  on: Db | Tx,
   tenant: Tenant,
   { ruleId, mode }: { ruleId: string; mode: RuleMode },
-): Promise<boolean> {
-  return inTenant(db, tenant, async (tx) => {
-    const { rowCount } = await tx.execute(sql`
-      update trigger_rule set mode = ${mode}, updated_date = app_now() where id = ${ruleId} and deleted_date is null`);
-    return rowCount === 1;
+): Promise<boolean> =>
+  within(on, tenant, async (tx) => {
+    const { rows } = await tx.execute<{ document: unknown }>(sql`
+      select ${DOCUMENT} as document from trigger_rule as rule where ${ofTenant(tenant, ruleId)} for update`);
+    const [found] = rows;
+    if (found === undefined) return false;
+    if (mode !== 'draft') await checkStored(tx, found.document);
+    await tx.execute(sql`
+      update trigger_rule set mode = ${mode}, updated_date = app_now() where ${ofTenant(tenant, ruleId)}`);
+    return true;
   });
+
+async function checkStored(tx: Tx, document: unknown): Promise<void> {
+  const read = readRule(document);
+  if ('problem' in read) throw invalid(read.problem);
+  const missing = await missingReference(tx, read.rule);
+  if (missing !== undefined) throw invalid(missing);
 }

@@ -2,6 +2,7 @@ import type { Tenant } from '@dueline/contracts';
 import { column, type Db, inTenant, sql, type Tx } from '@dueline/db';
 import { PermanentError } from '@dueline/kernel';
 import { z } from 'zod';
+import { within } from './author.ts';
 
 /** At most `maxMessages` to one person within any `windowSeconds` seconds of product time. */
 export interface FrequencyCap {
@@ -23,7 +24,7 @@ const capSchema = z.strictObject({
  * @throws PermanentError when a number is out of bounds.
  */
 export async function setFrequencyCap(
-  db: Db,
+  on: Db | Tx,
   tenant: Tenant,
   { maxMessages, windowSeconds }: { maxMessages: number | null; windowSeconds: number },
 ): Promise<void> {
@@ -32,8 +33,10 @@ export async function setFrequencyCap(
     const bounds = 'a cap is 1 to 1,000 messages in 60 s to 365 days';
     throw new PermanentError(bounds);
   }
-  await inTenant(db, tenant, async (tx) => {
-    if (maxMessages === null) await tx.execute(sql`delete from frequency_cap where window_seconds = ${windowSeconds}`);
+  await within(on, tenant, async (tx) => {
+    if (maxMessages === null)
+      await tx.execute(sql`
+        delete from frequency_cap where line_oa_id = ${tenant.lineOaId} and window_seconds = ${windowSeconds}`);
     else
       await tx.execute(sql`
         insert into frequency_cap (organization_id, line_oa_id, window_seconds, max_messages)

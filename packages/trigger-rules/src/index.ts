@@ -9,7 +9,7 @@ export {
   setRuleMode,
 } from './author.ts';
 export { type FrequencyCap, holdRoom, listFrequencyCaps, type Room, setFrequencyCap } from './caps.ts';
-export { type Evaluation, evaluateConditions, type LeafResult } from './conditions.ts';
+export { type AccountClock, loadClocks } from './clocks.ts';
 export { type Firing, passGate } from './gate.ts';
 export { listRules, type RuleDetail, type RuleSummary, showRule } from './inspect.ts';
 export { TRIGGER_RULE_INVARIANTS } from './invariants.ts';
@@ -25,8 +25,17 @@ export {
   recordDecisions,
   recordScheduled,
 } from './log.ts';
-export { conditionsStillHold, type Match, matchAttributeChange } from './match.ts';
+export {
+  fieldsFor,
+  listensTo,
+  type Match,
+  type MoreOfEvent,
+  matchEvent,
+  requirementsOf,
+  sourceKeysOf,
+} from './match.ts';
 export { type ActionPlan, planAction } from './plan-action.ts';
 export { inQuietHours } from './quiet-hours.ts';
+export { conditionsStillHold, type Recheck, readRecheck, sourceToRecheck } from './recheck.ts';
 export { type CausedDecision, MAX_DECISIONS_PER_ROOT, spendRootBudget } from './root-budget.ts';
 export type { ReadRule, TriggerRule } from './rule.ts';

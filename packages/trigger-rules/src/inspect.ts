@@ -1,7 +1,7 @@
 import type { Tenant } from '@dueline/contracts';
 import { type Db, inTenant, sql } from '@dueline/db';
-import { DOCUMENT } from './apply.ts';
 import type { RuleDocument } from './author.ts';
+import { DOCUMENT } from './rule.ts';
 
 /** A rule in a list of an account's. */
 export interface RuleSummary {

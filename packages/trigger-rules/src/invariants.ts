@@ -15,4 +15,15 @@ export const TRIGGER_RULE_INVARIANTS: readonly Invariant[] = [
          and log.created_date > app_now() - make_interval(days => ${historyDays})
          and log.created_date > rule.deleted_date + make_interval(secs => ${DECISION_SECONDS})`,
   },
+  {
+    id: 'I33',
+    says: 'a rule that only observed, or was a draft, has no effect',
+    offending: ({ historyDays }) => sql`
+      select format('trigger_log %s: rule %s, version %s, %s, %s', log.id, log.trigger_rule_id, log.rule_version, version.snapshot ->> 'mode', log.decision) as what
+        from trigger_log as log
+        join trigger_rule_version as version on version.trigger_rule_id = log.trigger_rule_id and version.version = log.rule_version
+       where log.decision in ('fired', 'scheduled')
+         and log.created_date > app_now() - make_interval(days => ${historyDays})
+         and version.snapshot ->> 'mode' <> 'live'`,
+  },
 ];

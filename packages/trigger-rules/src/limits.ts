@@ -14,7 +14,8 @@ export type Limit = 'frequency' | 'entered_before' | 'frequency_cap';
  * Which of these attempts may fire, in order: undefined, or what limits it. Whoever may fire has spent its slot of the rule
  * and its place under the caps of the account; whoever may not has spent neither. A rule that observes takes no place.
  */
-export async function applyLimits(tx: Tx, attempts: readonly Attempt[]): Promise<(Limit | undefined)[]> {
+export async function applyLimits(tx: Tx, given: readonly Attempt[]): Promise<(Limit | undefined)[]> {
+  const attempts = given.map((attempt) => ({ ...attempt })); // the same one twice is two
   const capped = attempts.filter(needsRoom).map(personOf);
   const room = await holdRoom(tx, capped);
   const limits = new Map<Attempt, Limit>();

@@ -2,13 +2,21 @@ import type { SourceType, Tenant } from '@dueline/contracts';
 import { column, sql, type Tx } from '@dueline/db';
 import { parseRule, type ReadRule, RULE, type RuleRow } from './rule.ts';
 
-/** Rules of an account that listen to this source: enabled, not deleted, and no drafts, in id order. */
-export async function liveRules(tx: Tx, tenant: Tenant, sourceType: SourceType): Promise<ReadRule[]> {
+/**
+ * Rules of an account that listen to this source, to all of it or to one of `keys` (left out: to whatever): enabled, not deleted, and no
+ * drafts, in id order. Read in the transaction that decides, so that none is judged as it was before.
+ */
+export async function liveRules(
+  tx: Tx,
+  tenant: Tenant,
+  { sourceType, keys }: { sourceType: SourceType; keys?: readonly string[] },
+): Promise<ReadRule[]> {
   const { rows } = await tx.execute<RuleRow>(sql`
     select ${RULE}
       from trigger_rule as rule join line_oa as account on account.id = rule.line_oa_id
      where rule.line_oa_id = ${tenant.lineOaId} and rule.organization_id = ${tenant.organizationId}
        and source_type = ${sourceType} and enabled and mode <> 'draft' and rule.deleted_date is null
+       ${keys === undefined ? sql`` : sql`and (source_key is null or source_key = any(${column([...new Set(keys)], 'text')}))`}
      order by rule.id`);
   return rows.map(parseRule);
 }

@@ -1,37 +1,121 @@
-import type { AttributeChange, AttributeChangedConfig, Condition } from '@dueline/contracts';
-import { type Evaluation, evaluateConditions } from './conditions.ts';
+import {
+  type Evaluation,
+  evaluateConditions,
+  eventFieldsOf,
+  type Facts,
+  isSameValue,
+  type Requirements,
+  requirements,
+} from '@dueline/conditions';
+import type { AttributeChange, Scalar } from '@dueline/contracts';
+import type { EventOf, OutboxEvent } from '@dueline/db/changes';
+import type { TriggerRule } from './rule.ts';
 
-/** Why a rule did or did not match an event. */
+/** Why a rule that listens to an event was or was not set off by it. */
 export type Match =
   | { readonly matches: true }
   | { readonly matches: false; readonly reason: 'value_not_matched' }
   | { readonly matches: false; readonly reason: 'conditions_not_met'; readonly leaves: Evaluation['leaves'] };
 
+/** What an event may set off: the `source_key` of rules; rules without one listen to every event of their source. Pure. */
+export function sourceKeysOf(event: OutboxEvent): string[] {
+  switch (event.topic) {
+    case 'attribute_changed':
+      return [...event.changed.keys()];
+    case 'form_submitted':
+      return [event.formId];
+    case 'campaign_click':
+      return [event.trackedLinkId];
+    case 'custom_event':
+      return [event.name];
+    case 'friend_track_event_inserted':
+    case 'booking_event':
+    case 'delivery_settled':
+      return [];
+  }
+}
+
+/** Whether an event is of the kind that the rule listens to; what is not leaves no trace in the history of the rule. Pure. */
+export function listensTo({ sourceType, sourceConfig }: TriggerRule, event: OutboxEvent): boolean {
+  switch (sourceType) {
+    case 'attribute_changed':
+      return event.topic === sourceType && event.changed.has(sourceConfig.attribute);
+    case 'form_submitted':
+      return event.topic === sourceType && isEither(sourceConfig.formId, event.formId);
+    case 'campaign_click':
+      return event.topic === sourceType && !event.isRobot && isEither(sourceConfig.trackedLinkId, event.trackedLinkId);
+    case 'friend_track_event_inserted':
+      return event.topic === sourceType && event.type === 'follow';
+    case 'booking_event':
+      return event.topic === sourceType && sourceConfig.types.includes(event.type);
+    case 'custom_event':
+      return event.topic === sourceType && event.name === sourceConfig.name;
+  }
+}
+
+const isEither = (wanted: string | undefined, found: string): boolean => wanted === undefined || wanted === found;
+
 /**
- * Whether an attribute change sets the rule off: the side that `from` or `to` names has that very value (absent and null
- * have none), and the conditions hold for the user as they are now. Pure.
+ * Whether an event sets off a rule that listens to it: the values are those that the source names, and the conditions hold for the person
+ * as they are now. Pure.
  */
-export function matchAttributeChange(
-  { from, to, conditions }: AttributeChangedConfig,
-  change: AttributeChange,
-  attributes: ReadonlyMap<string, unknown>,
-): Match {
-  if (from !== undefined && change.from !== from) return { matches: false, reason: 'value_not_matched' };
-  if (to !== undefined && change.to !== to) return { matches: false, reason: 'value_not_matched' };
+export function matchEvent(rule: TriggerRule, event: OutboxEvent, facts: Facts): Match {
+  if (!hasNamedValues(rule, event)) return { matches: false, reason: 'value_not_matched' };
+  const { conditions } = rule.sourceConfig;
   if (conditions === undefined) return { matches: true };
-  const { holds, leaves } = evaluateConditions(conditions, attributes);
+  const { holds, leaves } = evaluateConditions(conditions.when, facts);
   return holds ? { matches: true } : { matches: false, reason: 'conditions_not_met', leaves };
 }
 
-/**
- * Whether what made the rule wait still holds when its action comes due: the attribute still has the value that `to` named,
- * and the conditions hold for the user as they are now. A source without either still holds. Pure.
- */
-export function conditionsStillHold(
-  { attribute, to, conditions }: AttributeChangedConfig,
-  attributes: ReadonlyMap<string, unknown>,
-): Evaluation {
-  const stillThere: Condition[] = to === undefined ? [] : [{ attribute, op: 'eq', value: to }];
-  const all = conditions === undefined ? stillThere : [...stillThere, conditions];
-  return all.length === 0 ? { holds: true, leaves: [] } : evaluateConditions({ all }, attributes);
+function hasNamedValues({ sourceType, sourceConfig }: TriggerRule, event: OutboxEvent): boolean {
+  if (sourceType === 'attribute_changed' && event.topic === sourceType) {
+    const change = event.changed.get(sourceConfig.attribute) ?? {};
+    return isSide(sourceConfig.from, change, 'from') && isSide(sourceConfig.to, change, 'to');
+  }
+  if (sourceType === 'friend_track_event_inserted' && event.topic === sourceType)
+    return sourceConfig.follow === 'any' || (sourceConfig.follow === 'unblocked') === event.isUnblocked;
+  return true;
 }
+
+/** JSON null, and a value that was too large to travel, are no value that a rule can name, and not absent either. */
+function isSide(named: Scalar | null | undefined, change: AttributeChange, side: 'from' | 'to'): boolean {
+  if (named === undefined) return true;
+  return named === null ? !Object.hasOwn(change, side) : isSameValue(change[side], named);
+}
+
+const known = new WeakMap<TriggerRule, Requirements>();
+
+/** What must be known to judge a rule. Pure. */
+export function requirementsOf(rule: TriggerRule): Requirements {
+  const before = known.get(rule);
+  if (before !== undefined) return before;
+  const { conditions } = rule.sourceConfig;
+  const needs = requirements(...(conditions === undefined ? [] : [conditions.when]));
+  known.set(rule, needs);
+  return needs;
+}
+
+/** What a row says beyond its event: answers of a form, name and start of a booking, payload of a custom event. */
+export interface MoreOfEvent {
+  readonly answers?: unknown;
+  readonly name?: unknown;
+  readonly startsAt?: unknown;
+  readonly payload?: unknown;
+}
+
+/** The fields of an event that the conditions of a rule ask about, by their JSON pointers. Pure. */
+export function fieldsFor(rule: TriggerRule, event: OutboxEvent, more: MoreOfEvent = {}): Facts['event'] {
+  const { eventFields } = requirementsOf(rule);
+  if (eventFields.size === 0) return new Map();
+  return eventFieldsOf({ ...more, ...ofEvent(rule, event), occurredAt: event.occurredAt }, eventFields);
+}
+
+function ofEvent(rule: TriggerRule, event: OutboxEvent): object {
+  if (event.topic !== 'attribute_changed') return { ...event };
+  return rule.sourceType === 'attribute_changed' ? ofChange(rule.sourceConfig.attribute, event) : {};
+}
+
+const ofChange = (attribute: string, event: EventOf<'attribute_changed'>) => ({
+  attribute,
+  ...event.changed.get(attribute),
+});

@@ -1,4 +1,4 @@
-import type { ActionRequest, AttributeChangedConfig, Delay } from '@dueline/contracts';
+import type { ActionRequest, Delay } from '@dueline/contracts';
 import type { TriggerRule } from './rule.ts';
 
 /** What a rule that fires leads to. Instants are for the database: only the delay is said. */
@@ -9,7 +9,7 @@ export type ActionPlan =
       readonly request: ActionRequest;
       readonly delay: Delay;
       /** The source to re-evaluate when the action comes due; null when the rule did not ask for it. */
-      readonly sourceConfig: AttributeChangedConfig | null;
+      readonly sourceConfig: TriggerRule['sourceConfig'] | null;
     };
 
 /** The action of a rule: at once, or later when `actionConfig.delay` says so. Pure. */

@@ -1,7 +1,5 @@
 import {
   type ActionType,
-  type AttributeChangedConfig,
-  attributeChangedConfig,
   type Frequency,
   type Reentry,
   RULE_ACTION_CONFIGS,
@@ -10,12 +8,11 @@ import {
   type Tenant,
 } from '@dueline/contracts';
 import { sql } from '@dueline/db';
+import { type RuleSource, SOURCE_CONFIGS } from './sources.ts';
 
 interface RuleFields extends Tenant {
   readonly id: string;
   readonly version: number;
-  readonly sourceType: SourceType;
-  readonly sourceConfig: AttributeChangedConfig;
   readonly frequency: Frequency;
   readonly cooldownSeconds: number;
   readonly reentry: Reentry;
@@ -28,7 +25,7 @@ interface RuleFields extends Tenant {
 }
 
 /** A rule as it was when it was read; configs have been checked against their schemas. */
-export type TriggerRule<Type extends ActionType = ActionType> = RuleFields & RuleAction<Type>;
+export type TriggerRule<Type extends ActionType = ActionType> = RuleFields & RuleSource & RuleAction<Type>;
 
 export type RuleRow = {
   id: string;
@@ -53,11 +50,17 @@ export const RULE = sql`
   reentry, mode, not exempt_from_caps and exists (select from frequency_cap as cap where cap.line_oa_id = rule.line_oa_id) as capped,
   account.quiet_from is not null and account.quiet_policy = 'drop' as drops`;
 
+/** A row of `trigger_rule as rule` as its author sees it. */
+export const DOCUMENT = sql`
+  jsonb_build_object('name', name, 'sourceType', source_type, 'sourceConfig', source_config, 'actionType', action_type,
+                     'actionConfig', action_config, 'enabled', enabled, 'whenDisabled', when_disabled, 'frequency', frequency,
+                     'cooldownSeconds', cooldown_seconds, 'reentry', reentry, 'mode', mode, 'exemptFromCaps', exempt_from_caps)`;
+
 /** A row that another service wrote past our authoring may break its schema: such a rule is `invalid`, and harms no other. */
 export type ReadRule = { kind: 'rule'; rule: TriggerRule } | { kind: 'invalid'; row: RuleRow; problem: string };
 
 export function parseRule(row: RuleRow): ReadRule {
-  const source = attributeChangedConfig.safeParse(row.source_config);
+  const source = parseRuleSource(row);
   const action = parseRuleAction(row);
   if (!source.success) return { kind: 'invalid', row, problem: describeIssue('sourceConfig', source.error) };
   if (!action.success) return { kind: 'invalid', row, problem: describeIssue('actionConfig', action.error) };
@@ -68,8 +71,7 @@ export function parseRule(row: RuleRow): ReadRule {
       organizationId: row.organization_id,
       lineOaId: row.line_oa_id,
       version: row.version,
-      sourceType: row.source_type,
-      sourceConfig: source.data,
+      ...source.data,
       ...action.data,
       frequency: row.frequency,
       cooldownSeconds: row.cooldown_seconds,
@@ -79,6 +81,12 @@ export function parseRule(row: RuleRow): ReadRule {
       dropsInQuietHours: row.drops,
     },
   };
+}
+
+function parseRuleSource({ source_type, source_config }: RuleRow) {
+  const parsed = SOURCE_CONFIGS[source_type].safeParse(source_config);
+  if (!parsed.success) return parsed;
+  return { success: true as const, data: { sourceType: source_type, sourceConfig: parsed.data } as RuleSource }; // as below
 }
 
 function parseRuleAction({ action_type, action_config }: RuleRow) {
@@ -95,5 +103,5 @@ export function describeIssue(root: string, { issues }: SchemaError, ...within: 
   const [issue] = issues;
   const steps = [...(root === '' ? [] : [root]), ...within, ...(issue?.path ?? []).map(String)];
   const pointer = steps.map((step) => `/${step.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
-  return `${pointer}: ${issue?.message ?? 'invalid'}`;
+  return `${pointer || '/'}: ${issue?.message ?? 'invalid'}`;
 }

@@ -23,7 +23,8 @@ beforeEach(async () => {
 });
 afterAll(() => shared[Symbol.asyncDispose]());
 
-const live = (whose = tenant) => inTransaction(shared.db, (tx) => liveRules(tx, whose, 'attribute_changed'));
+const live = (whose = tenant) =>
+  inTransaction(shared.db, (tx) => liveRules(tx, whose, { sourceType: 'attribute_changed' }));
 const nested = (depth: number): unknown =>
   depth === 1 ? { attribute: 'a', op: 'exists' } : { not: nested(depth - 1) };
 const source = (changes: object) => ({ sourceConfig: { attribute: 'plan', ...changes } });
@@ -46,15 +47,19 @@ const INVALID: [name: string, changes: object, pointer: string][] = [
   ['a value that is no number', source({ to: Number.NaN }), '/rule/sourceConfig/to'],
   [
     'an unknown comparison',
-    source({ conditions: { attribute: 'a', op: 'like', value: 'x' } }),
-    '/rule/sourceConfig/conditions',
+    source({ conditions: { any: [{ attribute: 'a', op: 'like', value: 'x' }] } }),
+    '/rule/sourceConfig/conditions/any/0/op',
   ],
-  ['conditions nested 9 deep', source({ conditions: nested(9) }), '/rule/sourceConfig/conditions'],
-  ['conditions nested 5,000 deep', source({ conditions: nested(5_000) }), '/rule/sourceConfig/conditions'],
+  ['conditions nested 9 deep', source({ conditions: nested(9) }), `/rule/sourceConfig/conditions${'/not'.repeat(7)}`],
+  [
+    'conditions nested 5,000 deep',
+    source({ conditions: nested(5_000) }),
+    `/rule/sourceConfig/conditions${'/not'.repeat(7)}`,
+  ],
   [
     'a condition with 51 children',
     source({ conditions: { any: Array(51).fill(nested(1)) } }),
-    '/rule/sourceConfig/conditions',
+    '/rule/sourceConfig/conditions/any',
   ],
   ['no message', action({ messages: [] }), '/rule/actionConfig/messages'],
   ['26 messages', action({ messages: Array(26).fill({ type: 'text', text: 'x' }) }), '/rule/actionConfig/messages'],
@@ -132,11 +137,12 @@ test('a rule is read as it was written, with the defaults of the seeds, in id or
     ruleDraft({ ...(action({ delay: { seconds: 315_360_000 } }) as Partial<RuleDraft<'send_message'>>) }),
   );
   await createRule(shared.db, tenant, ruleDraft({ enabled: false }));
+  const stored = { ...plain.sourceConfig, conditions: { version: 1, when: nested(8) } };
   const [one, two, ...more] = await live();
   expect(one).toEqual({
     kind: 'rule',
     rule: {
-      ...{ ...tenant, id: first, version: 1, sourceType: 'attribute_changed', sourceConfig: plain.sourceConfig },
+      ...{ ...tenant, id: first, version: 1, sourceType: 'attribute_changed', sourceConfig: stored },
       ...{
         actionType: 'send_message',
         actionConfig: plain.actionConfig,

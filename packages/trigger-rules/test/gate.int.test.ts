@@ -1,4 +1,4 @@
-import type { Frequency, Tenant } from '@dueline/contracts';
+import type { Frequency, Reentry, RuleMode, Tenant } from '@dueline/contracts';
 import { inTransaction } from '@dueline/db';
 import { columnOf, insertTenant, lineUserId, type TestDb, testDb } from '@dueline/db/testing';
 import { createRule, type Firing, liveRules, passGate, type TriggerRule } from '@dueline/trigger-rules';
@@ -11,13 +11,12 @@ beforeEach(async () => {
 });
 afterEach(() => own[Symbol.asyncDispose]());
 
-async function makeRule(
-  limit: { frequency: Frequency; cooldownSeconds?: number },
-  timezone = 'Asia/Tokyo',
-): Promise<TriggerRule> {
+type Limit = { frequency: Frequency; cooldownSeconds?: number; reentry?: Reentry; mode?: RuleMode };
+
+async function makeRule(limit: Limit, timezone = 'Asia/Tokyo'): Promise<TriggerRule> {
   const tenant: Tenant = await insertTenant(own.db, { timezone });
   await createRule(own.db, tenant, ruleDraft(limit));
-  const [read] = await inTransaction(own.db, (tx) => liveRules(tx, tenant, 'attribute_changed'));
+  const [read] = await inTransaction(own.db, (tx) => liveRules(tx, tenant, { sourceType: 'attribute_changed' }));
   if (read?.kind !== 'rule') throw new Error('no rule');
   return read.rule;
 }
@@ -33,7 +32,7 @@ const at = (instant: string) =>
 
 interface Case {
   name: string;
-  limit: { frequency: Frequency; cooldownSeconds?: number };
+  limit: Limit;
   zone?: string;
   /** Instant, and whether the rule fires then. */
   fires: [string, boolean][];
@@ -130,6 +129,15 @@ const CASES: Case[] = [
     ],
   },
   {
+    name: 'never again, however long ago it was',
+    limit: { frequency: 'every_time', reentry: 'never' },
+    fires: [
+      ['2026-03-01T00:00:00Z', true],
+      ['2026-03-01T00:00:01Z', false],
+      ['2036-03-01T00:00:00Z', false],
+    ],
+  },
+  {
     name: 'a refusal spends nothing',
     limit: { frequency: 'once_per_hour' },
     fires: [
@@ -196,4 +204,12 @@ test('a firing of a transaction that rolls back spends nothing', async () => {
     }),
   ).rejects.toThrow();
   expect(await pass(firing(rule))).toEqual([true]);
+});
+
+test('what a rule did while it observed limits nothing once it is live, and the other way round', async () => {
+  const rule = await makeRule({ frequency: 'once', mode: 'observe' });
+  const live = { ...rule, mode: 'live' as const };
+  expect(await pass(firing(rule))).toEqual([true]);
+  expect(await pass(firing(live), firing(rule))).toEqual([true, false]);
+  expect(await pass(firing(live))).toEqual([false]);
 });

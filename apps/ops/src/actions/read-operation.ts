@@ -4,9 +4,9 @@ import { type CommandLine, UsageError } from './command-line.ts';
 const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400, w: 604_800 };
 
 /** Seconds of a duration like 90s, 2h or 1h30m. @throws UsageError when it is none. */
-export function secondsOf(duration: string): number {
+export function secondsOf(duration: string, option = 'for'): number {
   if (!/^(\d{1,9}[smhdw])+$/.test(duration))
-    throw new UsageError(`--for ${duration}: a duration is like 90s, 15m, 2h, 3d or 1h30m`);
+    throw new UsageError(`--${option} ${duration}: a duration is like 90s, 15m, 2h, 3d or 1h30m`);
   return [...duration.matchAll(/(\d+)([smhdw])/g)].reduce(
     (sum, [, count = '0', unit = 's']) => sum + Number(count) * (SECONDS[unit] ?? 0),
     0,

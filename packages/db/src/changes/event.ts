@@ -64,6 +64,8 @@ export function parseEvent(row: EventRow): OutboxEvent {
       return { ...base, topic, ...payloadOf(row, EVENT_PAYLOADS[topic]) };
     case 'booking_event':
       return { ...base, topic, ...payloadOf(row, EVENT_PAYLOADS[topic]) };
+    case 'custom_event':
+      return { ...base, topic, ...payloadOf(row, EVENT_PAYLOADS[topic]) };
     case 'delivery_settled':
       return { ...base, topic, ...payloadOf(row, EVENT_PAYLOADS[topic]) };
   }

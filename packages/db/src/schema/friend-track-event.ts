@@ -1,6 +1,6 @@
 import { FRIEND_EVENT_TYPES } from '@dueline/contracts';
 import { sql } from 'drizzle-orm';
-import { index, pgTable, text, unique } from 'drizzle-orm/pg-core';
+import { boolean, index, pgTable, text, unique } from 'drizzle-orm/pg-core';
 import { id, instant, tenantColumns } from './columns.ts';
 
 /**
@@ -14,6 +14,7 @@ export const friendTrackEvent = pgTable(
     ...tenantColumns,
     userId: text('user_id').notNull(),
     type: text('type', { enum: FRIEND_EVENT_TYPES }).notNull(),
+    isUnblocked: boolean('is_unblocked').notNull().default(false),
     webhookEventId: text('webhook_event_id').notNull(),
     occurredAt: instant('occurred_at').notNull().default(sql`app_now()`),
     recordedAt: instant('recorded_at').notNull().default(sql`clock_timestamp()`),

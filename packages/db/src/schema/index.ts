@@ -15,6 +15,7 @@ export { broadcastLimit } from './broadcast-limit.ts';
 export { campaign } from './campaign.ts';
 export { campaignChunk } from './campaign-chunk.ts';
 export { campaignPreview } from './campaign-preview.ts';
+export { customEvent } from './custom-event.ts';
 export { cycleSchedule } from './cycle-schedule.ts';
 export { delivery } from './delivery.ts';
 export { deliveryAttempt } from './delivery-attempt.ts';
