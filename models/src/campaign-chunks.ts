@@ -21,7 +21,7 @@ export function* send(state: State, index: number): Iterable<Step<State>> {
   const { campaign } = state;
   if (self.doing === 'nothing') {
     for (const [at, { status, fence, doubt }] of state.chunks.entries()) {
-      const mayStart = doubt || (campaign.status === 'sending' && !campaign.stopRequested);
+      const mayStart = doubt || campaign.status === 'sending';
       if (status !== 'planned' || !mayStart || isOwned(state, at)) continue; // a locked row is waited for
       const starting: Worker = { doing: 'starting', chunk: at, fence, sawLast: false };
       yield {
@@ -65,13 +65,31 @@ export function* conclude(state: State, index: number, rules: Rules): Iterable<S
   }
 }
 
-/** What is done at intervals: `sent`, the acknowledgement of a cancel, and chunks of dead workers or cancelled campaigns. */
+/** What is at LINE, or may have arrived. */
+const isWaitedFor = ({ status, doubt }: State['chunks'][number]): boolean =>
+  status === 'sending' || (status === 'planned' && doubt);
+
+/** What nothing has left of is cancelled; when nothing is waited for, the campaign too. Else it is paused, and stopping. */
+export function stopped(state: State, rules: Rules): State {
+  const chunks = state.chunks.map((chunk) =>
+    chunk.status === 'planned' && !chunk.doubt
+      ? { ...chunk, status: 'cancelled' as const, fence: chunk.fence + 1 }
+      : chunk,
+  );
+  const waits = rules.acknowledge === 'afterwards' && chunks.some(isWaitedFor);
+  return withCampaign({ ...state, chunks }, { stopRequested: true, status: waits ? 'paused' : 'cancel' });
+}
+
+/** What is done at intervals: `sent`, the end of a cancel, and chunks of dead workers. */
 export function* sweeper(state: State, rules: Rules): Iterable<Step<State>> {
   const { campaign, chunks } = state;
-  const inFlight = chunks.some(({ status, doubt }) => status === 'sending' || (status === 'planned' && doubt));
-  const canEnd = isFree(state, rules) && (campaign.status === 'sending' || campaign.status === 'scheduled');
-  if (canEnd && campaign.stopRequested && !inFlight) {
-    yield { says: 'the cancel is acknowledged: nothing is in flight', to: withCampaign(state, { status: 'cancel' }) };
+  const canEnd = isFree(state, rules);
+  const isStopping = campaign.stopRequested && campaign.status === 'paused';
+  const isOver = !chunks.some(isWaitedFor);
+  const isToStop = isOver || chunks.some(({ status, doubt }) => status === 'planned' && !doubt);
+  if (canEnd && isStopping && isToStop) {
+    const says = isOver ? 'nothing is in flight: the campaign is cancelled' : 'what came back clean is cancelled';
+    yield { says, to: stopped(state, rules) };
   }
   if (
     canEnd &&
@@ -82,11 +100,8 @@ export function* sweeper(state: State, rules: Rules): Iterable<Step<State>> {
   ) {
     yield { says: 'no chunk is open: the campaign is sent', to: withCampaign(state, { status: 'sent' }) };
   }
-  for (const [at, { status, doubt }] of chunks.entries()) {
-    if (isOwned(state, at)) continue;
-    if (status === 'sending') yield { says: `the reaper takes chunk ${at + 1} back`, to: backInDoubt(state, at) };
-    if (status === 'planned' && !doubt && campaign.status === 'cancel') {
-      yield { says: `chunk ${at + 1} is cancelled`, to: withChunk(state, at, { status: 'cancelled' }) };
-    }
+  for (const [at, { status }] of chunks.entries()) {
+    if (status === 'sending' && !isOwned(state, at))
+      yield { says: `the reaper takes chunk ${at + 1} back`, to: backInDoubt(state, at) };
   }
 }

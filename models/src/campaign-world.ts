@@ -6,6 +6,7 @@ const BOUNDS = {
   /** Of any kind and in any mix: crashes, lost and doubled tickets, lost confirms and answers, missed heartbeats, leases that run out early. */
   mishaps: 2,
   cancels: 1,
+  pauses: 1,
 };
 
 /** What is different in a variant. */
@@ -16,17 +17,28 @@ export interface Rules {
   readonly read: 'for share' | 'plainly';
   /** When the campaign is closed: by a statement of its own, or by the transaction of the last verdict. */
   readonly close: 'afterwards' | 'with the verdict';
+  /** What a claim whose ticket was not confirmed may give back: what it owns; or the campaign, whatever it is by then. */
+  readonly release: 'fence' | 'whatever it is';
+  /** What may go on again: what was paused; or what was cancelled while something was in flight, too. */
+  readonly resume: 'paused' | 'stopping';
+  /** When a cancel is over: when nothing is in flight or in doubt any more; or at once. */
+  readonly acknowledge: 'afterwards' | 'at once';
 }
 
-export const DESIGN: Rules = { freezeBy: 'fence', read: 'for share', close: 'afterwards' };
+export const DESIGN: Rules = {
+  ...{ freezeBy: 'fence', read: 'for share', close: 'afterwards' },
+  ...{ release: 'fence', resume: 'paused', acknowledge: 'afterwards' },
+};
 
 export interface Campaign {
-  readonly status: 'scheduled' | 'sending' | 'sent' | 'cancel';
+  readonly status: 'scheduled' | 'sending' | 'paused' | 'sent' | 'cancel';
   readonly fence: number;
   /** How often its recipients were frozen into chunks. */
   readonly freezes: number;
-  /** A person wants it to stop; `cancel` is the acknowledgement. */
+  /** A person cancelled it. While something is in flight or in doubt it is `paused` all the same. */
   readonly stopRequested: boolean;
+  /** How often a person let it go on. */
+  readonly resumes: number;
   /** claimed_at is more than 15 minutes ago. */
   readonly stale: boolean;
 }
@@ -67,7 +79,7 @@ export interface State {
 
 export const IDLE: Worker = { doing: 'nothing', chunk: -1, fence: 0, sawLast: false };
 export const START: State = {
-  campaign: { status: 'scheduled', fence: 0, freezes: 0, stopRequested: false, stale: false },
+  campaign: { status: 'scheduled', fence: 0, freezes: 0, stopRequested: false, resumes: 0, stale: false },
   ...{ claim: null, queue: [], chunks: [], workers: [IDLE, IDLE], keys: [], received: [0, 0], left: BOUNDS },
 };
 

@@ -1,4 +1,4 @@
-import { conclude, send, sweeper } from './campaign-chunks.ts';
+import { conclude, send, stopped, sweeper } from './campaign-chunks.ts';
 import {
   type Chunk,
   DESIGN,
@@ -24,7 +24,7 @@ function* dispatcher(state: State, rules: Rules): Iterable<Step<State>> {
     yield { says: `ticket ${claim.fence} is published`, to: { ...state, claim: null, queue: put(queue, claim.fence) } };
   }
   if (!isFree(state, rules)) return;
-  if (claim === null && campaign.status === 'scheduled' && !campaign.stopRequested) {
+  if (claim === null && campaign.status === 'scheduled') {
     const claimed = withCampaign(state, { status: 'sending', stale: false });
     const { fence } = claimed.campaign;
     yield {
@@ -33,7 +33,8 @@ function* dispatcher(state: State, rules: Rules): Iterable<Step<State>> {
     };
   }
   if (claim?.unconfirmed) {
-    const isMine = campaign.status === 'sending' && campaign.fence === claim.fence;
+    const isMine =
+      rules.release === 'whatever it is' || (campaign.status === 'sending' && campaign.fence === claim.fence);
     const to = { ...(isMine ? withCampaign(state, { status: 'scheduled' }) : state), claim: null };
     yield { says: isMine ? `the dispatcher gives back claim ${claim.fence}` : `claim ${claim.fence} is gone`, to };
   }
@@ -66,7 +67,7 @@ function* freeze(state: State, index: number, rules: Rules): Iterable<Step<State
   if (doing !== 'nothing' || !isFree(state, rules)) return;
   for (const [at, fence] of queue.entries()) {
     const read = { ...state, queue: taken(queue, at) };
-    const isGood = campaign.status === 'sending' && !campaign.stopRequested;
+    const isGood = campaign.status === 'sending';
     if (rules.freezeBy === 'status' && isGood) {
       yield {
         says: `${name(index)} sees the status "sending"`,
@@ -82,12 +83,35 @@ function* freeze(state: State, index: number, rules: Rules): Iterable<Step<State
   }
 }
 
+/** People lock the campaign, so that they wait for a chunk that starts at this moment. */
 function* person(state: State, rules: Rules): Iterable<Step<State>> {
   const { campaign, left } = state;
-  if (left.cancels === 0 || !isFree(state, rules) || campaign.status === 'sent') return;
-  const requested = withCampaign(state, { stopRequested: true });
-  yield { says: 'a person cancels the campaign', to: { ...requested, left: spend(left, 'cancels') } };
+  const isOpenCampaign = campaign.status !== 'sent' && campaign.status !== 'cancel' && !campaign.stopRequested;
+  if (!isFree(state, rules) || !isOpenCampaign) return;
+  if (left.cancels > 0) {
+    const to = { ...stopped(state, rules), left: spend(left, 'cancels') };
+    yield { says: 'a person cancels the campaign', to };
+  }
+  if (left.pauses > 0 && campaign.status !== 'paused') {
+    const to = { ...withCampaign(state, { status: 'paused' }), left: spend(left, 'pauses') };
+    yield { says: 'a person pauses the campaign', to };
+  }
 }
+
+/** Whoever pauses a campaign lets it go on some time. */
+function* resume(state: State, rules: Rules): Iterable<Step<State>> {
+  const { campaign } = state;
+  if (campaign.status !== 'paused' || !isFree(state, rules)) return;
+  if (campaign.stopRequested && rules.resume !== 'stopping') return;
+  const to = withCampaign(state, { status: 'scheduled', stopRequested: false, resumes: campaign.resumes + 1 });
+  yield { says: 'a person lets the campaign go on', to };
+}
+
+/** Whether a chunk of which nothing had left is started by this step. */
+const startsOne = (from: State, to: State): boolean =>
+  to.chunks.some(
+    ({ status }, at) => status === 'sending' && from.chunks[at]?.status === 'planned' && !from.chunks[at].doubt,
+  );
 
 const protocol = (rules: Rules): Protocol<State> => ({
   start: START,
@@ -97,6 +121,7 @@ const protocol = (rules: Rules): Protocol<State> => ({
       [freeze, send, conclude].map((part) => (state: State) => part(state, index, rules)),
     ),
     (state) => sweeper(state, rules),
+    (state) => resume(state, rules),
   ],
   mayHappen: [faults, (state) => person(state, rules)],
   always: {
@@ -104,6 +129,8 @@ const protocol = (rules: Rules): Protocol<State> => ({
     'nobody receives a campaign twice': ({ received }) => received.every((times) => times <= 1),
     'sent means that every chunk has ended': ({ campaign, chunks }) =>
       campaign.status !== 'sent' || !chunks.some(isOpen),
+    'cancelled means that every chunk has ended': ({ campaign, chunks }) =>
+      campaign.status !== 'cancel' || !chunks.some(isOpen),
     'a cancelled chunk reached nobody': ({ chunks, received }) =>
       chunks.every(({ status, part }) => status !== 'cancelled' || received[part] === 0),
   },
@@ -111,10 +138,12 @@ const protocol = (rules: Rules): Protocol<State> => ({
     'every move has a new fence': ({ campaign: from }, { campaign: to }) =>
       to.fence > from.fence || (to.fence === from.fence && to.status === from.status),
     'what has ended stays': ({ campaign: from }, { campaign: to }) =>
-      from.status === 'scheduled' || from.status === 'sending' || to.status === from.status,
-    'no chunk starts after an acknowledged cancel': (from, to) =>
-      from.campaign.status !== 'cancel' ||
-      to.chunks.every(({ status }, at) => status !== 'sending' || from.chunks[at]?.status === 'sending'),
+      (from.status !== 'sent' && from.status !== 'cancel') || to.status === from.status,
+    'no chunk starts after a pause or a cancel': (from, to) =>
+      (from.campaign.status !== 'paused' && from.campaign.status !== 'cancel') || !startsOne(from, to),
+    'a cancel is for good': ({ campaign: from }, { campaign: to }) => !from.stopRequested || to.stopRequested,
+    'only a person lets go on what is paused': ({ campaign: from }, { campaign: to }) =>
+      from.status !== 'paused' || to.status === 'paused' || to.status === 'cancel' || to.resumes > from.resumes,
   },
   atRest: {
     'every campaign ends': ({ campaign, chunks }) =>
@@ -135,8 +164,23 @@ export const CAMPAIGN: readonly Case[] = [
   ),
   breaks('campaign', {
     variant: 'the start of a chunk reads the campaign without FOR SHARE',
-    property: 'no chunk starts after an acknowledged cancel',
+    property: 'no chunk starts after a pause or a cancel',
     protocol: protocol({ ...DESIGN, read: 'plainly' }),
+  }),
+  breaks('campaign', {
+    variant: 'a lost confirm rolls the campaign back, whatever it is by then',
+    property: 'only a person lets go on what is paused',
+    protocol: protocol({ ...DESIGN, release: 'whatever it is' }),
+  }),
+  breaks('campaign', {
+    variant: 'a cancel is acknowledged while a chunk is in flight',
+    property: 'cancelled means that every chunk has ended',
+    protocol: protocol({ ...DESIGN, acknowledge: 'at once' }),
+  }),
+  breaks('campaign', {
+    variant: 'what is cancelled and still in flight can be resumed',
+    property: 'a cancel is for good',
+    protocol: protocol({ ...DESIGN, resume: 'stopping' }),
   }),
   breaks('campaign', {
     variant: 'the transaction of the last verdict closes the campaign',

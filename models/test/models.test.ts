@@ -31,7 +31,7 @@ describe('the variants', () => {
     (variant) => {
       const result = variant.run();
       expect(isAsExpected(variant, result)).toBe(true);
-      expect(result.failure?.trace.length).toBeGreaterThan(4);
+      expect(result.failure?.trace.length).toBeGreaterThan(3);
     },
   );
 });
@@ -75,9 +75,10 @@ describe('the models reach what they speak of', () => {
   );
 
   it(
-    'a campaign that is sent, and one that is cancelled when a part of it was sent',
+    'a campaign that is sent, one that was paused before, and one that is cancelled when a part of it was sent',
     () => {
       expect(reaches(campaign, (state) => state.campaign.status === 'sent')).toBe(true);
+      expect(reaches(campaign, (state) => state.campaign.status === 'sent' && state.campaign.resumes === 1)).toBe(true);
       const isPart = (received: readonly number[]) => received.includes(0) && received.includes(1);
       expect(reaches(campaign, (state) => state.campaign.status === 'cancel' && isPart(state.received))).toBe(true);
     },
@@ -127,7 +128,7 @@ describe('the models make the moves of the product', () => {
   });
 
   it('a campaign: all but those from and to what it leaves out', { timeout: TIMEOUT }, () => {
-    const leftOut = ['draft', 'paused', 'failed', 'needs_attention'];
+    const leftOut = ['draft', 'failed', 'needs_attention'];
     const isLeftOut = (move: string) => move.split('>').some((status) => leftOut.includes(status));
     const moves = [...movesIn(CAMPAIGN_MOVES)].filter((move) => !isLeftOut(move));
     expect(movesOf(campaign, (state) => state.campaign.status)).toEqual(new Set(moves));
