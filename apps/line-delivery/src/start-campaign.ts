@@ -4,6 +4,7 @@ import {
   type CampaignChunk,
   type CampaignStart,
   getCampaignAndValidate,
+  getCampaignPace,
   startCampaign,
 } from '@dueline/campaigns';
 import { type CampaignTicket, lineDeliveryChunk, type TenantTicket } from '@dueline/contracts';
@@ -13,6 +14,7 @@ import { PermanentError } from '@dueline/kernel';
 import { type Broker, discarded, type Handler } from '@dueline/mq';
 import type { Reach } from '@dueline/runtime';
 import { publishTickets } from '@dueline/worker-app';
+import { startsInSeconds } from './limits/chunk-times.ts';
 
 export interface StartCampaignDeps {
   readonly db: Db;
@@ -28,7 +30,7 @@ interface Started {
 
 /**
  * Consumer of line_broadcast_rich_message and line_multicast_rich_message: one transaction turns the claim into a start, freezes
- * the recipients and plans a delivery for each chunk; then the chunks' tickets are published. A campaign that was frozen before
+ * the recipients and plans a delivery for each chunk; then the tickets of the chunks that begin at once are published. A campaign that was frozen before
  * goes on with what is left. A repeated or stale ticket starts nothing; tickets that did not arrive are announced again.
  */
 export const startCampaigns =
@@ -53,10 +55,11 @@ async function start(tx: Tx, ticket: CampaignTicket, claimedBy: string): Promise
   const planned: TenantTicket[] = [];
   const channelId = (await loadChannelIds(tx, [campaign.lineOaId])).get(campaign.lineOaId);
   if (channelId === undefined) throw new PermanentError('the account of a campaign does not exist');
+  const maxPerMinute = await getCampaignPace(tx, { campaignId: campaign.id });
   const result = await startCampaign(tx, campaign, {
     claimedBy,
     planChunks: async (_tx, _campaign, chunks) => {
-      planned.push(...(await createChunkDeliveries(tx, chunks.map(requestOf(campaign, channelId)))));
+      planned.push(...(await createChunkDeliveries(tx, chunks.map(requestOf(campaign, { channelId, maxPerMinute })))));
     },
   });
   const tickets = result === 'resumed' ? await announceCampaignDeliveries(tx, { campaignId: campaign.id }) : planned;
@@ -64,8 +67,12 @@ async function start(tx: Tx, ticket: CampaignTicket, claimedBy: string): Promise
 }
 
 const requestOf =
-  ({ organizationId, lineOaId, id, messages, notAfter }: Campaign, channelId: string) =>
+  (
+    { organizationId, lineOaId, id, messages, notAfter }: Campaign,
+    { channelId, maxPerMinute }: { channelId: string; maxPerMinute: number | null },
+  ) =>
   ({ chunkNo, userIds }: CampaignChunk) => ({
     ...{ organizationId, lineOaId, channelId, campaignId: id, chunkNo, userIds, messages },
     deliverUntil: notAfter,
+    startsInSeconds: startsInSeconds(chunkNo, maxPerMinute),
   });

@@ -97,7 +97,7 @@ export function replicaOf({ db, simulator, tenant }: Stage, limits: BreakerLimit
       },
       start: { claimedBy: 'line-delivery/test:1', leaseSeconds: 30, settleSeconds: 0 },
       settle: async (settlement) => (await settleDeliveries(db, [settlement])).size === 1,
-      onSettled: (_outcome, started) => settled(started),
+      onSettled: (outcome, started) => settled(outcome, started),
     });
     await execute(message(tenant, { tickets }), context);
     await inHand.drain();

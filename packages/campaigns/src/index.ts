@@ -10,7 +10,9 @@ export { type ClaimedCampaign, claimCampaigns, failLateCampaigns, releaseCampaig
 export { closeCampaigns, heartbeatCampaign } from './close.ts';
 export { CAMPAIGN_DUE_CHANNEL, campaignsDueWithin } from './due.ts';
 export { CAMPAIGN_INVARIANTS } from './invariants.ts';
+export { type ErrorLimits, type FailingCampaign, pauseFailingCampaign } from './judge.ts';
 export { type CampaignDetail, type CampaignPage, type CampaignView, listCampaigns, showCampaign } from './look.ts';
+export { getCampaignPace, setCampaignPace } from './pace.ts';
 export { reapCampaigns, recoverEarlierBoots } from './reap.ts';
 export { type CampaignResult, getCampaignResult } from './result.ts';
 export { sendCampaignNow } from './send-now.ts';

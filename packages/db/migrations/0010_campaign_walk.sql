@@ -6,6 +6,10 @@ alter table campaign
   add column frozen_at timestamptz,
   add column sent_at timestamptz,
   add column reason_code text,
+  -- people whom it may reach within a minute; null: as fast as LINE allows
+  add column max_per_minute integer constraint campaign_max_per_minute_in_range check (max_per_minute between 1 and 10000000),
+  -- process time: only requests that ended since then count when it is judged whether it pauses itself
+  add column judged_from timestamptz,
   -- since when it shall not go on; it is `cancel` when nothing of it is at LINE or in doubt any more
   add column cancel_requested_at timestamptz,
   add constraint campaign_tenant_key unique (organization_id, line_oa_id, id),

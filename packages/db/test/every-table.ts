@@ -37,6 +37,7 @@ export async function insertEverything(db: Db, tenant: Tenant): Promise<void> {
   await insertRow(db, 'scheduled_trigger_execution', { ...ruled, scheduled_at: new Date() });
   const campaign = await insertRow(db, 'campaign', { ...base, name: 'campaign', cast_type: 'broadcast' });
   await insertRow(db, 'campaign_chunk', { ...base, campaign_id: campaign.id, chunk_no: 0 });
+  await insertRow(db, 'campaign_pace', { ...base, campaign_id: campaign.id });
   const audience = await insertRow(db, 'audience', { ...base, name: 'audience' });
   await insertRow(db, 'audience_member', { ...base, ...user, audience_id: audience.id });
   const key = { retry_key: crypto.randomUUID() };

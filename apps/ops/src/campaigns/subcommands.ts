@@ -1,5 +1,6 @@
 import { cancelSubcommand } from './cancel.ts';
 import { listSubcommand } from './list.ts';
+import { paceSubcommand } from './pace.ts';
 import { sendNowSubcommand } from './send-now.ts';
 import { showSubcommand } from './show.ts';
 import type { Subcommand } from './subcommand.ts';
@@ -10,4 +11,5 @@ export const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
   show: showSubcommand,
   cancel: cancelSubcommand,
   'send-now': sendNowSubcommand,
+  pace: paceSubcommand,
 };

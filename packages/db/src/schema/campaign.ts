@@ -29,6 +29,8 @@ export const campaign = pgTable(
     frozenAt: instant('frozen_at'),
     sentAt: instant('sent_at'),
     reasonCode: text('reason_code'),
+    maxPerMinute: integer('max_per_minute'),
+    judgedFrom: instant('judged_from'),
     cancelRequestedAt: instant('cancel_requested_at'),
     fence: id('fence').notNull().default(sql`0`),
     createdDate: instant('created_date').notNull().default(sql`app_now()`),
