@@ -1,6 +1,6 @@
 import { getCampaignResult, heartbeatCampaign } from '@dueline/campaigns';
 import type { Db } from '@dueline/db';
-import type { StartedDelivery } from '@dueline/deliveries';
+import type { AttemptResult, StartedDelivery } from '@dueline/deliveries';
 import type { Log } from '@dueline/mq';
 import type { Reach } from '@dueline/runtime';
 import { closeEnded } from './close-campaigns.ts';
@@ -9,26 +9,33 @@ import { closeEnded } from './close-campaigns.ts';
 const HEARTBEATS_PER_WINDOW = 15;
 
 /**
- * After the verdict on a chunk of a campaign: a sign of life, and the close if it was the last one. Never rejects: what fails
+ * After the verdict on a chunk of a campaign: a sign of life, a look at it if LINE refused it, and the close if it was the last one. Never rejects: what fails
  * here is made up for by the sweep and by the next chunk.
  */
 export function afterChunk({
   db,
   log,
   staleSeconds,
+  judge,
   reach,
 }: {
   db: Db;
   log: Log;
   staleSeconds: number;
+  /** Told of a campaign of which a request was refused. */
+  judge?: ((campaignId: string) => Promise<void>) | undefined;
   reach?: Reach | undefined;
 }) {
   const everySeconds = staleSeconds / HEARTBEATS_PER_WINDOW;
-  return async ({ campaignId }: Pick<StartedDelivery, 'campaignId'>): Promise<void> => {
+  return async (
+    outcome: AttemptResult['outcome'],
+    { campaignId }: Pick<StartedDelivery, 'campaignId'>,
+  ): Promise<void> => {
     if (campaignId === null) return;
     try {
       await heartbeatCampaign(db, { campaignId, everySeconds });
       reach?.('close_campaign.beaten');
+      if (outcome === 'refused') await judge?.(campaignId);
       const closed = await closeEnded(db, [campaignId]);
       if (closed.length === 0) return;
       reach?.('close_campaign.closed');

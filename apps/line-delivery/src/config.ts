@@ -77,6 +77,21 @@ export const configSchema = workerConfig.extend({
       'Of the people whom LINE should have counted on a day, so many may be missing before an item is opened (and always ten): who deleted or blocked without our knowing.',
     ),
   CAMPAIGN_STALE_SECONDS: campaignStaleSeconds,
+  CAMPAIGN_ERROR_REQUESTS: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(10_000)
+    .default(20)
+    .describe('Of so many of its last requests a campaign is judged; one with fewer never pauses itself.'),
+  CAMPAIGN_ERROR_PERCENT: z.coerce
+    .number()
+    .min(0)
+    .max(100)
+    .default(50)
+    .describe(
+      'A campaign pauses itself when LINE refused more than so many in a hundred of these requests; 100: never.',
+    ),
   CAMPAIGN_CLOSE_INTERVAL_SECONDS: seconds({
     default: 30,
     productionMinimum: 5,

@@ -50,7 +50,9 @@ export const executeActions =
     let started = 0;
     let late = 0;
     const admitted = (await deps.guard?.admit(tenant.lineOaId, data.tickets)) ?? data.tickets;
-    for (let rest: readonly Ticket[] = admitted; rest.length > 0; ) {
+    const onPace = await deps.limits.onPace(tenant, admitted);
+    late += admitted.length - onPace.length;
+    for (let rest: readonly Ticket[] = onPace; rest.length > 0; ) {
       const { slots, putBack } = await deps.limits.admit(tenant, rest, signal);
       if (slots + putBack === 0) throw new Error('stopped before every delivery was started'); // unacked: the rest comes again
       if (slots > 0) started += await startInSlots(deps, { tenant, tickets: rest.slice(0, slots), slots });

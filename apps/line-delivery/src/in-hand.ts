@@ -55,3 +55,27 @@ export function createInHand(slots: number): InHand {
     },
   };
 }
+
+/** So many slots of the whole, at most, for one kind of work, so that it never takes all of them from the others. */
+export function createPart(whole: InHand, slots: number): InHand {
+  const own = createInHand(slots);
+  return {
+    take: async (signal) => {
+      if (!(await own.take(signal))) return false;
+      if (await whole.take(signal)) return true;
+      own.give();
+      return false;
+    },
+    tryTake: () => {
+      if (!own.tryTake()) return false;
+      if (whole.tryTake()) return true;
+      own.give();
+      return false;
+    },
+    give: () => {
+      whole.give();
+      own.give();
+    },
+    drain: () => own.drain(),
+  };
+}

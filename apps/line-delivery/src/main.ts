@@ -13,8 +13,9 @@ import { type AskMonth, startAskingMonths } from './ask-months.ts';
 import { closeEnded } from './close-campaigns.ts';
 import { loadConfig } from './config.ts';
 import { type ExecuteDeps, executeActions } from './execute-action.ts';
-import { createInHand, type InHand } from './in-hand.ts';
-import { createLimits } from './limits/limits.ts';
+import { createInHand, createPart } from './in-hand.ts';
+import { createCampaignJudge } from './judge-campaign.ts';
+import { createLimits, type LimitsDeps } from './limits/limits.ts';
 import { limitMetrics } from './limits/metrics.ts';
 import { createSharedBuckets } from './limits/shared-buckets.ts';
 import { settleAttempts } from './settle.ts';
@@ -24,6 +25,8 @@ import { startGuarding } from './start-guarding.ts';
 
 /** Messages in hand of each queue; more than what accounts at their limit may hold up. */
 const PREFETCH = 40;
+/** Of the slots, the part that chunks of campaigns may take: the rest is for those for whom somebody waits. */
+const CHUNKS_PART = 0.75;
 /** A freeze holds its people in memory, page by page, and takes seconds for a million. */
 const CAMPAIGNS_AT_ONCE = 2;
 const FREEZE_TIMEOUT_MS = 300_000;
@@ -46,15 +49,19 @@ await runWorker('line-delivery', config, async (worker) => {
 
   const { guard, tokens } = startGuarding(worker, config);
   const inHand = createInHand(config.SEND_CONCURRENCY);
-  const limits = limitSends(worker, inHand);
-  onStop('sends in hand', () => inHand.drain());
+  const chunksInHand = createPart(inHand, Math.ceil(config.SEND_CONCURRENCY * CHUNKS_PART));
+  const limits = limitSends(worker, { push: inHand, chunks: chunksInHand });
+  onStop('sends in hand', async () => {
+    await Promise.all([chunksInHand.drain(), inHand.drain()]);
+  });
 
   takeBackEarlierBoots(worker);
   const settle = gather((settlements: readonly Settlement[]) => settleAttempts(db, settlements), {
     maxSize: SETTLE_BATCH,
   });
 
-  const chunkSettled = afterChunk({ db, log, staleSeconds: config.CAMPAIGN_STALE_SECONDS, reach });
+  const judge = judgeCampaigns(worker);
+  const chunkSettled = afterChunk({ db, log, staleSeconds: config.CAMPAIGN_STALE_SECONDS, judge, reach });
   const deps: Omit<ExecuteDeps, 'limits'> = {
     db,
     line,
@@ -71,12 +78,14 @@ await runWorker('line-delivery', config, async (worker) => {
     channelAccessToken: tokens.get,
     onSettled: (outcome, started) => {
       attempts.inc({ outcome });
-      return chunkSettled(started);
+      return chunkSettled(outcome, started);
     },
   };
   const consumers = [
     broker.consume(actionExecute, executeActions({ ...deps, limits: limits.push }), { concurrency: PREFETCH }),
-    broker.consume(lineDeliveryChunk, executeActions({ ...deps, limits: limits.chunks }), { concurrency: PREFETCH }),
+    broker.consume(lineDeliveryChunk, executeActions({ ...deps, inHand: chunksInHand, limits: limits.chunks }), {
+      concurrency: PREFETCH,
+    }),
   ];
   onStop('consumers', async () => {
     await Promise.all(consumers.map((consumer) => consumer.drain()));
@@ -85,8 +94,21 @@ await runWorker('line-delivery', config, async (worker) => {
   startComparingSentCounts(worker, { config, channelAccessToken: tokens.get });
 });
 
+/** Pauses campaigns of which too many requests are refused. */
+function judgeCampaigns({ db, log, metrics }: Worker): ReturnType<typeof createCampaignJudge> {
+  const paused = metrics.counter({
+    name: 'dueline_campaigns_paused_total',
+    help: 'Campaigns that paused themselves because too many of their requests were refused.',
+  });
+  const limits = { requests: config.CAMPAIGN_ERROR_REQUESTS, percent: config.CAMPAIGN_ERROR_PERCENT };
+  return createCampaignJudge({ db, log, limits, onPaused: () => paused.inc() });
+}
+
 /** How often LINE may be called, shared with the other replicas while Redis is there. */
-function limitSends({ db, log, metrics, onStop }: Worker, inHand: InHand): ReturnType<typeof createLimits> {
+function limitSends(
+  { db, log, metrics, onStop }: Worker,
+  inHand: LimitsDeps['inHand'],
+): ReturnType<typeof createLimits> {
   const buckets = createSharedBuckets({ url: config.REDIS_URL, replicas: config.LINE_DELIVERY_REPLICAS, log });
   onStop('limits', () => buckets.close());
   return createLimits({ db, buckets, inHand, log, tell: limitMetrics(metrics, buckets.isShared) });

@@ -5,6 +5,7 @@ import {
   type CampaignChunk,
   type CampaignStart,
   getCampaignAndValidate,
+  getCampaignPace,
   isToFreeze,
   startCampaign,
 } from '@dueline/campaigns';
@@ -16,6 +17,7 @@ import { type Broker, discarded, type Handler } from '@dueline/mq';
 import type { Reach } from '@dueline/runtime';
 import { publishTickets } from '@dueline/worker-app';
 import type { AskMonth } from './ask-months.ts';
+import { startsInSeconds } from './limits/chunk-times.ts';
 
 export interface StartCampaignDeps {
   readonly db: Db;
@@ -33,8 +35,9 @@ interface Started {
 
 /**
  * Consumer of line_broadcast_rich_message and line_multicast_rich_message: one transaction turns the claim into a start, freezes
- * the recipients and plans a delivery for each chunk; then the chunks' tickets are published. A campaign that was frozen before
- * goes on with what is left; one that needs more messages than LINE says the month has is held before anything is frozen. A repeated or stale ticket starts nothing; tickets that did not arrive are announced again.
+ * the recipients and plans a delivery for each chunk; then the tickets of the chunks that begin at once are published. A campaign that was frozen before
+ * goes on with what is left; one that needs more messages than LINE says the month has is held before anything is frozen. A repeated or stale ticket
+ * starts nothing; tickets that did not arrive are announced again.
  */
 export const startCampaigns =
   (deps: StartCampaignDeps): Handler<CampaignTicket> =>
@@ -59,10 +62,11 @@ async function start(tx: Tx, ticket: CampaignTicket, claimedBy: string): Promise
   const planned: TenantTicket[] = [];
   const channelId = (await loadChannelIds(tx, [campaign.lineOaId])).get(campaign.lineOaId);
   if (channelId === undefined) throw new PermanentError('the account of a campaign does not exist');
+  const maxPerMinute = await getCampaignPace(tx, { campaignId: campaign.id });
   const result = await startCampaign(tx, campaign, {
     claimedBy,
     planChunks: async (_tx, _campaign, chunks) => {
-      planned.push(...(await createChunkDeliveries(tx, chunks.map(requestOf(campaign, channelId)))));
+      planned.push(...(await createChunkDeliveries(tx, chunks.map(requestOf(campaign, { channelId, maxPerMinute })))));
     },
   });
   if (result === 'needs_attention') await openAttention(tx, [itemOf(campaign)]);
@@ -76,8 +80,12 @@ const itemOf = ({ organizationId, lineOaId, id }: Campaign): AttentionToOpen => 
 });
 
 const requestOf =
-  ({ organizationId, lineOaId, id, messages, notAfter }: Campaign, channelId: string) =>
+  (
+    { organizationId, lineOaId, id, messages, notAfter }: Campaign,
+    { channelId, maxPerMinute }: { channelId: string; maxPerMinute: number | null },
+  ) =>
   ({ chunkNo, userIds }: CampaignChunk) => ({
     ...{ organizationId, lineOaId, channelId, campaignId: id, chunkNo, userIds, messages },
     deliverUntil: notAfter,
+    startsInSeconds: startsInSeconds(chunkNo, maxPerMinute),
   });

@@ -54,7 +54,7 @@ export async function stage(db: Db, knobs: ChannelConfig['knobs'] = {}) {
       start: { claimedBy: 'line-delivery/test:1', leaseSeconds: 5, settleSeconds: 0 },
       channelAccessToken: async () => CHANNEL.channelAccessToken,
       settle: async (settlement) => (await settleDeliveries(db, [settlement])).size === 1,
-      onSettled: (_outcome, started) => (close ? settled(started) : undefined),
+      onSettled: (outcome, started) => (close ? settled(outcome, started) : undefined),
       ...parts,
     })(message(tenant, { tickets }), context);
     await inHand.drain();

@@ -106,7 +106,7 @@ export function replicaOf(
         await beforeSettle?.();
         return (await settleDeliveries(db, [settlement])).size === 1;
       },
-      onSettled: (_outcome, started) => settled(started),
+      onSettled: (outcome, started) => settled(outcome, started),
     });
     await execute(message(tenant, { tickets }), context);
     await inHand.drain();

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createInHand } from '../src/in-hand.ts';
+import { createInHand, createPart } from '../src/in-hand.ts';
 
 const never = new AbortController().signal;
 
@@ -54,4 +54,34 @@ test('a drain refuses new work, also of those who wait, and ends when all is bac
 
 test('a drain with nothing in hand ends at once', async () => {
   await createInHand(3).drain();
+});
+
+test('a part never takes all slots, and gives each back to both', async () => {
+  const whole = createInHand(4);
+  const part = createPart(whole, 3);
+  for (let n = 0; n < 3; n += 1) expect(await part.take(never)).toBe(true);
+  expect(part.tryTake()).toBe(false);
+  const next = part.take(never);
+  expect(whole.tryTake()).toBe(true); // is left for the others
+  expect(whole.tryTake()).toBe(false);
+  part.give();
+  expect(await next).toBe(true);
+  whole.give();
+  for (let n = 0; n < 3; n += 1) part.give();
+  await Promise.all([part.drain(), whole.drain()]);
+});
+
+test('who waits in a part for a slot that others have may stop, and a drain refuses it', async () => {
+  const whole = createInHand(1);
+  const part = createPart(whole, 1);
+  await whole.take(never);
+  const gone = new AbortController();
+  const waiting = part.take(gone.signal);
+  gone.abort();
+  expect(await waiting).toBe(false);
+  const refused = part.take(never);
+  const drained = Promise.all([part.drain(), whole.drain()]);
+  expect(await refused).toBe(false);
+  whole.give();
+  await drained;
 });

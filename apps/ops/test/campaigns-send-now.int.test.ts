@@ -35,3 +35,22 @@ test('a campaign that a person sends now is due at once under the fence that was
   const deeds = `select concat_ws(' ', operation, before ->> 'status', after ->> 'status', done_by, reason) from audit_log`;
   expect(await columnOf(own.db, deeds)).toEqual(['campaign_send_now scheduled scheduled mika the shop opens']);
 });
+
+test('the pace of a campaign is set in people a minute, and taken back, by a person who is written down', async () => {
+  const { id } = await dueCampaign(own.db, tenant, { startDate: '2999-01-01T00:00:00Z' });
+  const pace = (...args: string[]) => campaignsOf(own)('pace', id, ...args);
+  const kept = () => columnOf(own.db, 'select max_per_minute from campaign');
+  expect(await pace('--per-minute', '600')).toMatchObject({
+    code: 0,
+    out: `campaign ${id}: up to 600 people a minute`,
+  });
+  expect(await kept()).toEqual(['600']);
+  expect(await pace('--per-minute', 'none')).toMatchObject({ code: 0 });
+  expect(await kept()).toEqual([null]);
+  expect(await pace('--per-minute', '0.5')).toMatchObject({
+    code: 2,
+    error: expect.stringContaining('a whole number'),
+  });
+  expect(await pace('--per-minute', '600', '--fence', '0')).toMatchObject({ code: 1 });
+  expect(await columnOf(own.db, `select distinct operation from audit_log`)).toEqual(['campaign_pace']);
+});

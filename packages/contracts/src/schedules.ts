@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { bigintId } from './ids.ts';
-import { attributeName, condition } from './sources.ts';
+import { attributeName } from './sources.ts';
 
 const MAX_CATCH_UP_SECONDS = 2_592_000;
 const MAX_DAYS_FROM_DATE = 3_650;
@@ -36,8 +36,8 @@ export const scheduledTimeConfig = z
     catchUpSeconds: z.int().min(0).max(MAX_CATCH_UP_SECONDS).default(3_600),
     /** While an earlier cycle of the rule is not over: a new one is skipped, runs beside it, or one waits for its end. */
     overlap: z.enum(['skip', 'allow', 'queue']).default('skip'),
-    /** Asked of each person when the action is decided. */
-    conditions: condition.optional(),
+    /** Asked of each person when the action is decided; read by trigger-rules. */
+    conditions: z.unknown().optional(),
   })
   .refine(({ misfire, overlap }) => misfire !== 'all' || overlap !== 'skip', {
     path: ['overlap'],

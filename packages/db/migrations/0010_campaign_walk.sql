@@ -15,6 +15,10 @@ alter table campaign
   add column ignores_quota boolean not null default false,
   add constraint campaign_broadcast_excludes_nobody
     check (cast_type <> 'broadcast' or (excluded_audience_ids = '{}' and excluded_user_ids = '{}')),
+  -- people whom it may reach within a minute; null: as fast as LINE allows
+  add column max_per_minute integer constraint campaign_max_per_minute_in_range check (max_per_minute between 1 and 10000000),
+  -- process time: only requests that ended since then count when it is judged whether it pauses itself
+  add column judged_from timestamptz,
   -- since when it shall not go on; it is `cancel` when nothing of it is at LINE or in doubt any more
   add column cancel_requested_at timestamptz,
   add constraint campaign_tenant_key unique (organization_id, line_oa_id, id),

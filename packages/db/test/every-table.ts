@@ -51,6 +51,7 @@ export async function insertEverything(db: Db, tenant: Tenant): Promise<void> {
     ...{ previewed_by: 'x', expires_at: new Date() },
   });
   await insertRow(db, 'month_quota', base);
+  await insertRow(db, 'campaign_pace', { ...base, campaign_id: campaign.id });
   const audience = await insertRow(db, 'audience', { ...base, name: 'audience' });
   await insertRow(db, 'audience_member', { ...base, ...user, audience_id: audience.id });
   const key = { retry_key: crypto.randomUUID() };

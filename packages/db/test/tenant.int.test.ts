@@ -26,6 +26,7 @@ const READ_ONLY = [
   'awaited_source',
   'broadcast_limit',
   'campaign_chunk',
+  'campaign_pace',
   'delivery_attempt',
   'message_tally',
   'rich_menu_wish',

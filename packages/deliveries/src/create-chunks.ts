@@ -12,11 +12,14 @@ export interface ChunkToCreate extends Tenant {
   readonly messages: readonly TextMessage[];
   /** Instant after which it is not worth sending; null: a day from now. */
   readonly deliverUntil: string | null;
+  /** Not before so many seconds have passed; left out: at once. */
+  readonly startsInSeconds?: number | undefined;
 }
 
 /**
  * The same as {@link createDeliveries} for chunks of campaigns, in the transaction that freezes them: a multicast or a
- * broadcast each, whose retry key is that of (campaign, chunk number).
+ * broadcast each, whose retry key is that of (campaign, chunk number). What starts later is left out of what comes back: it is announced
+ * at its time.
  */
 export const createChunkDeliveries = (tx: Tx, chunks: readonly ChunkToCreate[]): Promise<CreatedDelivery[]> =>
   insertDeliveries(

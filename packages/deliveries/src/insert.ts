@@ -13,6 +13,8 @@ export interface DeliveryRow extends Tenant, LogicalSend {
   readonly chunkNo: number | null;
   /** In how many requests the send goes out, of which this row is the part `ordinal`; left out: in one. */
   readonly groupSize?: number;
+  /** Not before so many seconds have passed; left out: at once. */
+  readonly startsInSeconds?: number | undefined;
   /** Exact JSON text of the request, in two parts: what it begins with, and what many requests end with alike. */
   readonly body: { readonly own: string; readonly shared: string };
   /** Instant after which it is not worth sending; null: a day from the decision. */
@@ -42,8 +44,8 @@ type Created = {
 };
 
 /**
- * none -> planned, due at once; a logical send that exists already is left out of what comes back, and so is a part that waits for the
- * one before it.
+ * none -> planned, due at once unless it starts later; a logical send that exists already is left out of what comes back, and so is what starts
+ * later and a part that waits for the one before it.
  */
 export async function insertDeliveries(tx: Tx, rows: readonly DeliveryRow[]): Promise<CreatedDelivery[]> {
   if (rows.length === 0) return [];
@@ -66,18 +68,18 @@ const insertSends = statement<Created, { sends: Rows; hours: number }>(sql`
                         published_at, next_attempt_at, deliver_until)
   select organization_id, line_oa_id, kind, logical_id, epoch, endpoint, ordinal, coalesce(group_size, 1), user_id, trigger_rule_id,
          scheduled_action_id, event_id, root_id, campaign_id, chunk_no, retry_key, body, encode(sha256(convert_to(body, 'UTF8')), 'hex'),
-         traceparent, case when waits then null else moment.published_at end as published_at,
-         case when waits then 'infinity' else app_now() end as next_attempt_at,
-         coalesce(deliver_until, app_now() + make_interval(hours => ${given('hours')}::integer))
+         traceparent, case when waits or starts_in > 0 then null else moment.published_at end as published_at,
+         case when waits then 'infinity' else app_now() + make_interval(secs => coalesce(starts_in, 0)) end as next_attempt_at,
+         coalesce(deliver_until, app_now() + make_interval(hours => ${given('hours')}::integer, secs => coalesce(starts_in, 0)))
     from (select clock_timestamp() as published_at) as moment
    cross join ${rowsGiven('sends')} as send (
            organization_id bigint, line_oa_id bigint, kind text, logical_id text, epoch integer, endpoint text, ordinal integer,
            group_size smallint, waits boolean, user_id text, trigger_rule_id bigint, scheduled_action_id bigint, event_id uuid, root_id uuid, campaign_id bigint, chunk_no integer,
-           retry_key uuid, own_body text, shared_body integer, traceparent text, deliver_until timestamptz)
+           retry_key uuid, own_body text, shared_body integer, traceparent text, deliver_until timestamptz, starts_in float8)
    cross join lateral (select own_body || (${sharedGiven('sends', 'shared_body')} #>> '{}') as body offset 0) as request
    order by logical_id collate "C", kind, epoch, ordinal
       on conflict do nothing
-  returning id, fence, organization_id, line_oa_id, logical_id, next_attempt_at <> 'infinity' as is_due`);
+  returning id, fence, organization_id, line_oa_id, logical_id, next_attempt_at <= app_now() as is_due`);
 
 const toRow = (row: DeliveryRow, share: (document: unknown) => number | null) => ({
   organization_id: row.organizationId,
@@ -100,4 +102,5 @@ const toRow = (row: DeliveryRow, share: (document: unknown) => number | null) =>
   shared_body: share(row.body.shared),
   traceparent: row.traceparent,
   deliver_until: row.deliverUntil,
+  ...(row.startsInSeconds !== undefined && { starts_in: row.startsInSeconds }),
 });

@@ -94,9 +94,12 @@ const newLine = (): Line => ({
 
 const isHeldUp = ({ heldUpUntilMs }: Line): boolean => performance.now() < heldUpUntilMs;
 
-/** For how many tickets more there is room in the line: as many as get a permit within a second; any number while nobody is held up. */
+/**
+ * For how many tickets more there is room in the line: as many as get a permit within a second; any number of pushes while nobody is held up. Chunks wait
+ * for slots, too, in no greater number: a campaign would fill up what is prefetched, and those of other accounts stand behind it.
+ */
 function roomIn(line: Line, { endpoint }: Bucket): number {
-  if (!isHeldUp(line)) return Number.POSITIVE_INFINITY;
+  if (!isHeldUp(line) && endpoint === 'push') return Number.POSITIVE_INFINITY;
   if (line.places >= MAX_PLACES) return 0;
   return Math.max(0, Math.floor((CEILINGS[endpoint] * line.share * MAX_WAIT_MS) / 1_000) - line.wanted);
 }

@@ -1,6 +1,6 @@
 import type { Tenant, Ticket } from '@dueline/contracts';
 import type { Db } from '@dueline/db';
-import { giveBackBroadcastPlaces, postponeDeliveries, takeBroadcastPlaces } from '@dueline/deliveries';
+import { giveBackBroadcastPlaces, postponeDeliveries, takeBroadcastPlaces, takePace } from '@dueline/deliveries';
 import type { LineOutcome } from '@dueline/line-client';
 import type { Log } from '@dueline/mq';
 import type { InHand } from '../in-hand.ts';
@@ -10,6 +10,8 @@ import type { Bucket, LimitedEndpoint } from './ceilings.ts';
 
 /** What one queue's deliveries must have before they are started, so that a wait holds no lease and is no attempt. */
 export interface Limits {
+  /** Those of the tickets that their campaigns' own pace allows now; the others are put back to their places. */
+  onPace(tenant: Tenant, tickets: readonly Ticket[]): Promise<readonly Ticket[]>;
   /** Takes slots for the first of these tickets, each with a permit; puts back what would wait too long, and says for how many that was. */
   admit(tenant: Tenant, tickets: readonly Ticket[], signal: AbortSignal): Promise<{ slots: number; putBack: number }>;
   /**
@@ -28,7 +30,8 @@ export interface Limits {
 export interface LimitsDeps {
   readonly db: Db;
   readonly buckets: Buckets;
-  readonly inHand: InHand;
+  /** The slots of pushes, and those of chunks. */
+  readonly inHand: { readonly push: InHand; readonly chunks: InHand };
   readonly log: Log;
   readonly tell: (event: LimitEvent) => void;
 }
@@ -46,26 +49,36 @@ export function createLimits(deps: LimitsDeps): { readonly push: Limits; readonl
       return permits;
     },
   };
-  const admission = createAdmission({ buckets, inHand: deps.inHand, tell: deps.tell });
-  const common = (endpoint: LimitedEndpoint): Pick<Limits, 'admit' | 'answered'> => ({
-    admit: async (tenant, tickets, signal) => {
-      const bucket = { lineOaId: tenant.lineOaId, endpoint };
-      const { slots, putBackMs } = await admission(bucket, { atMost: tickets.length, signal });
-      const late = tickets.slice(tickets.length - putBackMs.length);
-      const postponed = late.map((ticket, n) => ({ ...ticket, waitMs: putBackMs[n] ?? 0 }));
-      try {
-        await postponeDeliveries(deps.db, tenant, postponed);
-      } catch (error) {
-        for (let slot = 0; slot < slots; slot += 1) deps.inHand.give();
-        throw error;
-      }
-      return { slots, putBack: late.length };
-    },
-    answered: async (lineOaId, answer) => noteAnswer(deps, { lineOaId, endpoint }, answer),
-  });
+  const common = (endpoint: LimitedEndpoint, inHand: InHand): Pick<Limits, 'admit' | 'answered'> => {
+    const admission = createAdmission({ buckets, inHand, tell: deps.tell });
+    return {
+      admit: async (tenant, tickets, signal) => {
+        const bucket = { lineOaId: tenant.lineOaId, endpoint };
+        const { slots, putBackMs } = await admission(bucket, { atMost: tickets.length, signal });
+        const late = tickets.slice(tickets.length - putBackMs.length);
+        const postponed = late.map((ticket, n) => ({ ...ticket, waitMs: putBackMs[n] ?? 0 }));
+        try {
+          await postponeDeliveries(deps.db, tenant, postponed);
+        } catch (error) {
+          for (let slot = 0; slot < slots; slot += 1) inHand.give();
+          throw error;
+        }
+        return { slots, putBack: late.length };
+      },
+      answered: async (lineOaId, answer) => noteAnswer(deps, { lineOaId, endpoint }, answer),
+    };
+  };
   return {
-    push: { ...common('push'), within: (_tenant, tickets, begin) => begin(tickets) },
-    chunks: { ...common('multicast'), within: beginWithinTheHour(deps) },
+    push: {
+      ...common('push', deps.inHand.push),
+      onPace: async (_tenant, tickets) => tickets,
+      within: (_tenant, tickets, begin) => begin(tickets),
+    },
+    chunks: {
+      ...common('multicast', deps.inHand.chunks),
+      onPace: (tenant, tickets) => takePace(deps.db, tenant, tickets),
+      within: beginWithinTheHour(deps),
+    },
   };
 }
 

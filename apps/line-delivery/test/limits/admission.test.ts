@@ -73,6 +73,26 @@ test('while one account waits for its permits no slot is held for it, and anothe
   await busy;
 });
 
+test('while every slot is taken, a campaign of any size leaves room for another account, which gets a slot in its turn', async () => {
+  const inHand = createInHand(4);
+  const admit = createAdmission({ buckets: createLocalBuckets({ replicas: 1 }), inHand });
+  const stop = new AbortController();
+  const atLine = await admit(BUSY, { atMost: 4, signal: stop.signal }); // LINE does not answer
+  expect(atLine.slots).toBe(4);
+  let waiting = 40;
+  const message = () => admit(BUSY, { atMost: 100, signal: stop.signal }).finally(() => (waiting -= 1));
+  const messages = Array.from({ length: waiting }, message);
+  await expect.poll(() => waiting).toBeLessThan(4); // of what is prefetched nearly all is free for others again
+
+  const quiet = admit(QUIET, { atMost: 1, signal: stop.signal });
+  await new Promise(setImmediate); // both stand and wait now
+  inHand.give(); // to the campaign, which was first,
+  inHand.give(); // and to the other account
+  expect(await quiet).toEqual({ slots: 1, putBackMs: [] });
+  stop.abort();
+  await Promise.all(messages);
+});
+
 test.for([1, 30])(
   'when there are fewer slots than permits, none is lost: what was begun is as much as with many slots (%i messages)',
   async (messages) => {

@@ -21,4 +21,4 @@ export const limitsOf = ({
   inHand: InHand;
   buckets?: Buckets;
   tell?: (event: LimitEvent) => void;
-}) => createLimits({ db, buckets, inHand, log: silent, tell });
+}) => createLimits({ db, buckets, inHand: { push: inHand, chunks: inHand }, log: silent, tell });

@@ -4,6 +4,7 @@ import { deleteSubcommand } from './delete.ts';
 import { editSubcommand } from './edit.ts';
 import { evidenceSubcommand } from './evidence.ts';
 import { listSubcommand } from './list.ts';
+import { paceSubcommand } from './pace.ts';
 import { pauseSubcommand } from './pause.ts';
 import { previewSubcommand } from './preview.ts';
 import { rescheduleSubcommand } from './reschedule.ts';
@@ -30,6 +31,7 @@ export const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
   edit: editSubcommand,
   reschedule: rescheduleSubcommand,
   unschedule: unscheduleSubcommand,
+  pace: paceSubcommand,
   pause: pauseSubcommand,
   resume: resumeSubcommand,
   cancel: cancelSubcommand,

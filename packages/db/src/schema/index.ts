@@ -14,6 +14,7 @@ export { bookingEvent } from './booking-event.ts';
 export { broadcastLimit } from './broadcast-limit.ts';
 export { campaign } from './campaign.ts';
 export { campaignChunk } from './campaign-chunk.ts';
+export { campaignPace } from './campaign-pace.ts';
 export { campaignPreview } from './campaign-preview.ts';
 export { customEvent } from './custom-event.ts';
 export { cycleSchedule } from './cycle-schedule.ts';
