@@ -14,6 +14,7 @@ export type { CreatedDelivery } from './insert.ts';
 export { DELIVERY_INVARIANTS } from './invariants.ts';
 export { type PostponedTicket, postponeDeliveries } from './postpone.ts';
 export { reapDeliveries, reapEarlierBoots } from './reap.ts';
+export { type EarlierRefusal, loadRefusals, type Refusals } from './refusals.ts';
 export { type RefusedDelivery, refusedAmong } from './refused.ts';
 export { renewDeliveries } from './renew.ts';
 export { type Resent, resendDeliveries } from './resend.ts';
