@@ -131,7 +131,15 @@ async function judge(
     ...{ faultsEndedAt: options.faultsEndedAt, endedAt: clock.now() },
   });
   const faults = await countFaults(ledger.requests() as AsyncIterable<RequestRow>);
-  return reportOf({ ...options, history, records: kept, planned: stage.planned, fleet, faults });
+  return reportOf({
+    ...options,
+    history,
+    records: kept,
+    planned: stage.planned,
+    poisoned: cast.plan.poisoned,
+    fleet,
+    faults,
+  });
 }
 
 async function countFaults(requests: AsyncIterable<RequestRow>): Promise<Record<string, number>> {
