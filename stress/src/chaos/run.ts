@@ -128,7 +128,7 @@ async function judge(
   };
   const history: HistoryReport = await checkHistory({
     ...{ ledger, records: records(database.db), seed: String(options.seed) },
-    ...{ faultsEndedAt: options.faultsEndedAt, endedAt: clock.now() },
+    ...{ faultsEndedAt: options.faultsEndedAt, endedAt: clock.now(), attemptTimeoutMs: ATTEMPT.deadlineMs },
   });
   const faults = await countFaults(ledger.requests() as AsyncIterable<RequestRow>);
   return reportOf({
