@@ -3,6 +3,8 @@ import { runChaos } from './stress-support.ts';
 
 /** Small enough for every change; `.ci/nightly` runs seeds 1 to 20 for a minute each. */
 const SMALL = ['--minutes', '0.3'];
+/** One in which LINE refuses for no reason (F23) while much is sent, so small as it is. */
+const SEED_OF_OUTAGES = 2;
 /** Several times what two idle cores take. */
 const PATIENCE = { timeout: 240_000 };
 
@@ -12,7 +14,16 @@ test(
   async () => {
     const { code, result } = await runChaos(1, SMALL);
 
-    expect(result).toMatchObject({ ok: true, lost: 0, doubled: 0, unexplained: 0, open: 0, ended: 0, invariants: {} });
+    expect(result).toMatchObject({
+      ok: true,
+      lost: 0,
+      doubled: 0,
+      unexplained: 0,
+      wronged: 0,
+      open: 0,
+      ended: 0,
+      invariants: {},
+    });
     expect(result.planned).toBeGreaterThan(500);
     expect(result.states.accepted).toBeGreaterThan(0);
     expect(result.kills + result.stops).toBeGreaterThan(0);
@@ -31,3 +42,15 @@ test.for([
   expect(result.doubled).toBeGreaterThan(0);
   expect(code).toBe(1);
 });
+
+test(
+  'when every refusal is taken for the fault of its recipient, the same chaos shows people who were wronged [T35]',
+  PATIENCE,
+  async () => {
+    const { code, result } = await runChaos(SEED_OF_OUTAGES, [...SMALL, '--plant', 'hasty-blame']);
+
+    expect(result.faults.F23).toBeGreaterThan(0);
+    expect(result.wronged).toBeGreaterThan(0);
+    expect(code).toBe(1);
+  },
+);

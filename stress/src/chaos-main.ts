@@ -3,12 +3,9 @@ import { finished } from 'node:stream/promises';
 import { parseArgs } from 'node:util';
 import { runCommand, untilInterrupted } from '@dueline/demo';
 import { LEFT_OUT } from './chaos/faults.ts';
-import { runWithRandomKeys } from './chaos/random-keys.ts';
+import { PLANTS, type Plant, runWithMistake } from './chaos/plants.ts';
 import type { ChaosReport } from './chaos/report.ts';
 import { runChaos } from './chaos/run.ts';
-
-const PLANTS = ['amnesia', 'random-keys'] as const;
-type Plant = (typeof PLANTS)[number];
 
 const HELP = `usage: ./dueline chaos --seed N [--minutes M] [--json] [--export FILE] [--plant ${PLANTS.join('|')}]
 
@@ -19,7 +16,8 @@ const HELP = `usage: ./dueline chaos --seed N [--minutes M] [--json] [--export F
   --minutes M    how long LINE fails (1)
   --json         one JSON object as the last line of standard output; the rest goes to standard error
   --export FILE  writes what the product says, one JSON record a line, as 'line-simulator check' takes it
-  --plant P      something wrong on purpose, which must be found: a LINE that forgets keys, or a new key for each attempt
+  --plant P      something wrong on purpose, which must be found: a LINE that forgets keys, a new key for each attempt, or blaming
+                 everybody whom LINE refuses
 
   Not played yet: ${Object.keys(LEFT_OUT).join(', ')}
 `;
@@ -52,11 +50,11 @@ function readOptions(args: readonly string[]): Options | 'help' {
 }
 
 async function chaos(args: readonly string[], { seed, minutes, json, file, plant }: Options): Promise<number> {
-  if (plant === 'random-keys')
-    return runWithRandomKeys(
-      args.filter((arg) => !arg.includes('random-keys') && arg !== '--plant'),
-      process.env,
-    );
+  if (plant === 'random-keys' || plant === 'hasty-blame')
+    return runWithMistake(plant, {
+      args: args.filter((arg) => !arg.includes(plant) && arg !== '--plant'),
+      env: process.env,
+    });
   const out = json ? process.stderr : process.stdout;
   const kept = file === undefined ? undefined : createWriteStream(file);
   const result = await runChaos({
@@ -77,6 +75,7 @@ function linesOf({ samples, states, faults, invariants, violations, ...counts }:
   const found = [
     ...samples.findings.map(({ invariant, sentence }) => `${invariant}: ${sentence}`),
     ...samples.unexplained.map((what) => `unexplained: ${what}`),
+    ...samples.wronged.map((what) => `wronged: ${what}`),
     ...samples.open.map((what) => `open: ${what}`),
     ...samples.ended.map((what) => `ended: ${what}`),
   ];

@@ -13,7 +13,15 @@ const HISTORY: HistoryReport = {
 const WHO = { channelId: '1', lid: 'now', user: 'U1' };
 const stateOf = (state: RecipientState): ExportRecord => ({ kind: 'state', ...WHO, state });
 const FOUND = {
-  ...{ seed: 3, minutes: 1, history: HISTORY, records: [stateOf('accepted')], planned: [WHO], faults: { F05: 2 } },
+  ...{
+    seed: 3,
+    minutes: 1,
+    history: HISTORY,
+    records: [stateOf('accepted')],
+    planned: [WHO],
+    poisoned: ['U2'],
+    faults: { F05: 2 },
+  },
   ...{ fleet: { counts: { kills: 1, stops: 0 }, ended: [] }, open: [] },
 };
 
@@ -25,6 +33,15 @@ test('a run in which everybody is accounted for is well', () => {
     states: { accepted: 1 },
     kills: 1,
     unexplained: 0,
+    wronged: 0,
+  });
+});
+
+test('whoever is called invalid is wronged, unless LINE refused them for themselves', () => {
+  const records = [stateOf('invalid'), { ...stateOf('invalid'), user: 'U2' }];
+  expect(reportOf({ ...FOUND, records })).toMatchObject({
+    ...{ ok: false, wronged: 1, states: { invalid: 2 } },
+    samples: { wronged: ['now of U1 on 1'] },
   });
 });
 

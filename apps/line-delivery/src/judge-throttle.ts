@@ -3,6 +3,7 @@ import type { Db } from '@dueline/db';
 import type { AttemptResult, StartedSend } from '@dueline/deliveries';
 import type { LineAccountClient, MonthlyQuota, ThrottleReason } from '@dueline/line-client';
 import type { Pauses } from './pauses.ts';
+import { peopleOf } from './people-of.ts';
 
 /** Between two tries while LINE's numbers leave room: a narrowcast holds messages back, and lets go of them soon. */
 const RETRY_MS = 60_000;
@@ -81,7 +82,7 @@ export function createThrottleJudge({ db, line, pauses }: ThrottleDeps) {
       throttled.add(delivery.lineOaId);
       const seconds = await noteThrottled(db, delivery);
       const quota = needsQuota({ reason, seconds }) ? await quotaOf(delivery.lineOaId, token) : undefined;
-      const wanted = wantedBy(delivery);
+      const wanted = peopleOf(delivery);
       const { pause, ...hold } = throttleStep({ reason, verdict: delivery.verdict, wanted, seconds, quota });
       if (pause !== undefined) {
         const shortage = { quota: quota?.value ?? null, used: quota?.used ?? null, wanted };
@@ -94,10 +95,4 @@ export function createThrottleJudge({ db, line, pauses }: ThrottleDeps) {
       if (throttled.delete(lineOaId)) await forgetThrottled(db, { lineOaId });
     },
   };
-}
-
-function wantedBy({ endpoint, body }: Pick<StartedSend, 'endpoint' | 'body'>): number {
-  if (endpoint !== 'multicast') return 1;
-  const { to }: { to?: unknown } = JSON.parse(body);
-  return Array.isArray(to) ? to.length : 1;
 }

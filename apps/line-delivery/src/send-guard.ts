@@ -2,6 +2,7 @@ import type { Ticket } from '@dueline/contracts';
 import type { AttemptResult, StartedDelivery, StartedMenu, StartedSend } from '@dueline/deliveries';
 import type { LineOutcome, MenuOutcome, ShownMenu } from '@dueline/line-client';
 import type { Log } from '@dueline/mq';
+import type { Breaker } from './breaker.ts';
 import type { createRefusalJudge } from './judge-refusal.ts';
 import type { createThrottleJudge } from './judge-throttle.ts';
 import type { Pauses } from './pauses.ts';
@@ -32,6 +33,7 @@ export interface GuardDeps {
   readonly tokens: Tokens;
   readonly pauses: Pauses;
   readonly throttles: ReturnType<typeof createThrottleJudge>;
+  readonly breaker: Pick<Breaker, 'admit' | 'accepted'>;
   readonly refusals: ReturnType<typeof createRefusalJudge>;
 }
 
@@ -47,14 +49,14 @@ const heldFor = ({ verdict }: StartedDelivery): Judgement =>
 
 export function createGuard(deps: GuardDeps): Guard {
   return {
-    admit: (lineOaId, tickets) => deps.refusals.admit(lineOaId, tickets),
+    admit: (lineOaId, tickets) => deps.breaker.admit(lineOaId, tickets),
     judge: (send, attempt) => judged(deps, { delivery: send, attempt }, () => judgeSend(deps, send, attempt)),
     judgeMenu: (menu, attempt) =>
       judged(deps, { delivery: menu, attempt }, async () => (await accountsFault(deps, menu, attempt)) ?? {}),
   };
 }
 
-type Judgement = Pick<AttemptResult, 'holdMs' | 'whilePausedMs' | 'refusedFor'>;
+type Judgement = Pick<AttemptResult, 'holdMs' | 'whilePausedMs' | 'refusedFor' | 'partsWaitMs'>;
 
 async function judged(
   { log }: GuardDeps,
@@ -101,13 +103,12 @@ async function judgeSend(deps: GuardDeps, send: StartedSend, attempt: SentAttemp
       return deps.throttles.judge(send, { ...answer, token });
     case 'refused': {
       if (answer.status !== 400 || send.verdict !== 'clean') return {};
-      const verdict = await deps.refusals.judge(send, { detail: answer.detail, token });
-      return typeof verdict === 'string' ? { refusedFor: verdict } : verdict;
+      return deps.refusals.judge(send, { detail: answer.detail, token });
     }
     case 'accepted':
     case 'already':
       await deps.throttles.accepted(send);
-      await deps.refusals.accepted(send);
+      await deps.breaker.accepted(send, answer);
       return {};
     case 'auth':
     case 'ambiguous':

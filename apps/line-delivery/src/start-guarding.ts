@@ -2,6 +2,7 @@ import { BREAKER_LIMITS, getChannelCredentials } from '@dueline/accounts';
 import { createLineAccountClient } from '@dueline/line-client';
 import { every } from '@dueline/runtime';
 import type { Worker } from '@dueline/worker-app';
+import { createBreaker } from './breaker.ts';
 import type { Config } from './config.ts';
 import { createRefusalJudge } from './judge-refusal.ts';
 import { createThrottleJudge } from './judge-throttle.ts';
@@ -25,7 +26,8 @@ export function startGuarding(worker: Worker, config: Config): { guard: Guard; t
   });
   const pauses = createPauses({ db, log, onPaused: counted.paused, onUnpaused: counted.unpaused });
   const limits = { ...BREAKER_LIMITS, openSeconds: config.BREAKER_OPEN_SECONDS };
-  const refusals = createRefusalJudge({ db, line, log, limits, onOpened: counted.opened });
+  const breaker = createBreaker({ db, log, limits, onOpened: counted.opened });
+  const refusals = createRefusalJudge({ db, line, breaker });
   const throttles = createThrottleJudge({ db, line, pauses });
 
   const everySeconds = config.PAUSED_LOOK_SECONDS;
@@ -37,7 +39,7 @@ export function startGuarding(worker: Worker, config: Config): { guard: Guard; t
     run: lookAtPaused({ db, line, tokens, pauses, everySeconds }),
   });
   onStop('paused accounts', () => looking.stop());
-  return { guard: createGuard({ log, tokens, pauses, throttles, refusals }), tokens };
+  return { guard: createGuard({ log, tokens, pauses, throttles, breaker, refusals }), tokens };
 }
 
 function countersOf({ metrics }: Worker) {

@@ -98,25 +98,99 @@ test('content that LINE would refuse to anybody is refused at once, and asked ab
   stage.simulator.faults.set({
     rules: ['push', 'validate/push'].map((endpoint) => ({
       ...{ id: endpoint.replace('/', '-'), match: { endpoint } },
-      effect: { type: 'status', status: 400 } as const,
+      effect: {
+        type: 'status',
+        status: 400,
+        message: 'A message (messages[0]) in the request body is invalid',
+      } as const,
     })),
   });
   await replica.round();
   expect([await stage.states(), stage.requests(VALIDATE).length]).toEqual([['refused 1'], 1]);
 });
 
-test('one that is refused again a minute later, when LINE serves others, is its recipient’s own fault', async () => {
+test('content that LINE refuses without a reason, three times and while it takes other content, is refused', async () => {
   await using database = await testDb();
   const stage = await stageOf(database.db);
   const replica = replicaOf(stage);
-  await planPushes(stage, 3);
-  const match = { endpoint: 'push', bodyContains: '[[lid:a1]]' };
+  await planPushes(stage, 1);
+  stage.simulator.faults.set({
+    rules: ['push', 'validate/push'].map((endpoint) => ({
+      ...{ id: endpoint.replace('/', '-'), match: { endpoint, bodyContains: '[[lid:a0]]' } },
+      effect: { type: 'status', status: 400 } as const,
+    })),
+  });
+  for (const minutes of [1, 2]) {
+    await replica.round();
+    expect(await stage.states()).toEqual(['planned 1']);
+    await stage.pass(minutes * 67);
+  }
+  await replica.round();
+  expect([await stage.states(), await breaker(stage)]).toEqual([['refused 1'], 'none']);
+});
+
+test('an outage in which LINE refuses content as well, whatever it is, fails nobody, however few it meets', async () => {
+  await using database = await testDb();
+  const stage = await stageOf(database.db);
+  const replica = replicaOf(stage);
+  await planPushes(stage, 2);
+  stage.simulator.faults.set({ rules: [{ id: 'f', effect: { type: 'status', status: 400 } }] });
+  for (let hour = 0; hour < 3; hour += 1) {
+    await replica.round();
+    await stage.pass(3_600);
+  }
+  expect(await stage.states()).toEqual(['planned 2']);
+  stage.simulator.faults.clear();
+  await replica.round();
+  expect(await stage.states()).toEqual(['accepted 2']);
+});
+
+test('one that is refused three times, a minute and more apart, while LINE accepts others, is its recipient’s own fault', async () => {
+  await using database = await testDb();
+  const stage = await stageOf(database.db);
+  const replica = replicaOf(stage);
+  const match = { endpoint: 'push', bodyContains: '[[lid:a0]]' };
   stage.simulator.faults.set({ rules: [{ id: 'f', match, effect: { type: 'status', status: 400 } }] });
+  await planPushes(stage, 1);
+  for (const minutes of [1, 2, 4]) {
+    await replica.round(); // nobody else is sent anything: the account may not be served at all
+    await stage.pass(minutes * 67);
+  }
+  await replica.round();
+  expect(await stage.states()).toEqual(['planned 1']);
+
+  await planPushes(stage, 2, 1);
   await replica.round();
   expect(await stage.states()).toEqual(['accepted 2', 'planned 1']);
-  await stage.pass(70);
+  await stage.pass(8 * 67);
   await replica.round();
   expect([await stage.states(), await breaker(stage)]).toEqual([['accepted 2', 'refused 1'], 'false']);
+  expect(stage.requests(PUSH)).toHaveLength(7);
+});
+
+/** Lets one of the requests through, and refuses the others. */
+const everyOther = {
+  id: 'f',
+  match: { endpoint: 'push', probability: 0.5 },
+  effect: { type: 'status', status: 400 } as const,
+};
+
+test('an outage that meets every other request of an account that sends little, for ten minutes, fails nobody', async () => {
+  await using database = await testDb();
+  const stage = await stageOf(database.db);
+  const replica = replicaOf(stage);
+  stage.simulator.faults.set({ seed: 7, rules: [everyOther] });
+  for (let minute = 0; minute < 10; minute += 1) {
+    await planPushes(stage, 3, minute * 3);
+    await replica.round();
+    await stage.pass(61);
+  }
+  stage.simulator.faults.clear();
+  for (let hour = 0; hour < 6; hour += 1) {
+    await replica.round();
+    await stage.pass(3_600);
+  }
+  expect(await stage.states()).toEqual(['accepted 30']);
 });
 
 test('when LINE does not say whether the content is bad, nobody is failed', async () => {

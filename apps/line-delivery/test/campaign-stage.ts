@@ -80,7 +80,22 @@ export async function stage(db: Db, knobs: ChannelConfig['knobs'] = {}) {
       await Promise.all(Array.from({ length: replicas }, () => send(due)));
     }
   };
-  return { simulator, tenant, published, start, send, control, pass, sendDue };
+  return { db, simulator, tenant, published, start, send, control, pass, sendDue };
+}
+
+export type Stage = Awaited<ReturnType<typeof stage>>;
+
+/** A started campaign to so many, of whom nobody got anything yet. */
+export async function startedTo(
+  { db, tenant, start }: Pick<Stage, 'db' | 'tenant' | 'start'>,
+  members: number | readonly string[],
+  lid = 'spring',
+): Promise<string> {
+  const audienceId = await audienceOf(db, tenant, members);
+  const { id } = await dueCampaign(db, tenant, { audienceId, text: `spring [[lid:${lid}]]` });
+  await start(await claimOne(db));
+  await db.$client.query('update delivery set published_at = null');
+  return id;
 }
 
 const message = <Data>(tenant: Tenant, data: Data) => ({
@@ -99,7 +114,7 @@ export async function audienceOf(db: Db, tenant: Tenant, members: number | reado
     `insert into line_user (organization_id, line_oa_id, user_id) select $1, $2, unnest($3::text[]) on conflict do nothing`,
     [tenant.organizationId, tenant.lineOaId, userIds],
   );
-  const audienceId = await createAudience(db, tenant, { name: 'everybody' });
+  const audienceId = await createAudience(db, tenant, { name: randomUUID() });
   await addAudienceMembers(db, tenant, { audienceId, userIds });
   return audienceId;
 }

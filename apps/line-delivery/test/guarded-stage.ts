@@ -18,6 +18,7 @@ import type { Broker } from '@dueline/mq';
 import { addAudienceMembers, createAudience } from '@dueline/recipients';
 import { onTestFinished } from 'vitest';
 import { afterChunk } from '../src/after-chunk.ts';
+import { createBreaker } from '../src/breaker.ts';
 import { executeActions } from '../src/execute-action.ts';
 import { createInHand } from '../src/in-hand.ts';
 import { createRefusalJudge } from '../src/judge-refusal.ts';
@@ -85,8 +86,9 @@ export function replicaOf(
   const tokens = createTokens({ line, load });
   const pauses = createPauses({ db, log });
   const throttles = createThrottleJudge({ db, line, pauses });
-  const refusals = createRefusalJudge({ db, line, log, limits });
-  const guard = createGuard({ log, tokens, pauses, throttles, refusals });
+  const breaker = createBreaker({ db, log, limits });
+  const refusals = createRefusalJudge({ db, line, breaker });
+  const guard = createGuard({ log, tokens, pauses, throttles, breaker, refusals });
   const settled = afterChunk({ db, log, staleSeconds: 900 });
 
   const send = async (tickets: Tickets['tickets']) => {
@@ -124,12 +126,12 @@ export function replicaOf(
   };
 }
 
-/** Plans a push to each of so many people. */
-export const planPushes = ({ db, tenant }: Stage, users: number) =>
+/** Plans a push to each of so many people, from the one at `first` on. */
+export const planPushes = ({ db, tenant }: Stage, users: number, first = 0) =>
   inTransaction(db, (tx) =>
     createDeliveries(
       tx,
-      Array.from({ length: users }, (_, n) => ({
+      Array.from({ length: users }, (_, at) => first + at).map((n) => ({
         ...{ ...tenant, channelId: CHANNEL.channelId, kind: 'action' as const, logicalId: String(n + 1), epoch: 1 },
         userId: nthUserId('e', n),
         request: {

@@ -1,7 +1,7 @@
 import type { AttemptResult, StartedMenu, StartedSend } from '@dueline/deliveries';
 import type { LineOutcome } from '@dueline/line-client';
 import { expect, test, vi } from 'vitest';
-import type { RefusalVerdict } from '../src/judge-refusal.ts';
+import type { RefusalVerdict } from '../src/blame.ts';
 import { createGuard, type GuardDeps, type MenuAttempt, type SentAttempt } from '../src/send-guard.ts';
 import { TokenRefusedError } from '../src/tokens.ts';
 
@@ -30,11 +30,8 @@ function worldOf(world: World) {
       unpause: vi.fn(),
     },
     throttles: { judge: async () => world.throttled ?? {}, accepted: async () => undefined },
-    refusals: {
-      admit: async (_lineOaId, tickets) => tickets,
-      judge: world.isBroken ? broken : async () => world.refusal ?? 'recipients',
-      accepted: async () => undefined,
-    },
+    breaker: { admit: async (_lineOaId, tickets) => tickets, accepted: async () => undefined },
+    refusals: { judge: world.isBroken ? broken : async () => world.refusal ?? { refusedFor: 'recipients' as const } },
   };
   return { guard: createGuard(deps), paused };
 }
@@ -100,7 +97,13 @@ const ROWS: [what: string, SentAttempt, World, clean: Expected, ambiguous: Expec
     { paused: ['forbidden'], holdMs: MINUTE_MS },
     { paused: ['forbidden'], holdMs: MINUTE_MS, whilePausedMs: TEN_MINUTES_MS },
   ],
-  ['400, bad content', refused(400), { refusal: 'content' }, { paused: [], refusedFor: 'content' }, nothing],
+  [
+    '400, bad content',
+    refused(400),
+    { refusal: { refusedFor: 'content' } },
+    { paused: [], refusedFor: 'content' },
+    nothing,
+  ],
   ['400, a recipient', refused(400), {}, { paused: [], refusedFor: 'recipients' }, nothing],
   ['400, nobody can tell', refused(400), { refusal: { holdMs: 7 } }, { paused: [], holdMs: 7 }, nothing],
   ['400 that cannot be judged', refused(400), { isBroken: true }, { paused: [], holdMs: MINUTE_MS }, nothing],

@@ -1,25 +1,15 @@
 import { CAMPAIGN_INVARIANTS, closeCampaigns, getCampaignResult } from '@dueline/campaigns';
-import { dueCampaign } from '@dueline/campaigns/testing';
 import { type Db, inTransaction } from '@dueline/db';
 import { columnOf, testDb } from '@dueline/db/testing';
 import { closeOverdueDeliveries, DELIVERY_INVARIANTS, reapEarlierBoots, settleDeliveries } from '@dueline/deliveries';
 import { nthUserId } from '@dueline/line-simulator';
 import { expect, test } from 'vitest';
-import { audienceOf, claimOne, membersOf, stage } from './campaign-stage.ts';
+import { membersOf, stage, startedTo } from './campaign-stage.ts';
 
 type Stage = Awaited<ReturnType<typeof stage>>;
 const POISON = nthUserId('e', 137);
 const LIMITS = { leaseOverSeconds: 60, silentSeconds: 900, overdueSeconds: 300, historyDays: 31 };
 const HOUR = 3_600;
-
-/** A started campaign to so many, of whom nobody got anything yet. */
-async function startedTo(db: Db, { tenant, start }: Stage, members: number | readonly string[]): Promise<string> {
-  const audienceId = await audienceOf(db, tenant, members);
-  const { id } = await dueCampaign(db, tenant, { audienceId, text: 'spring [[lid:spring]]' });
-  await start(await claimOne(db));
-  await db.$client.query('update delivery set published_at = null');
-  return id;
-}
 
 const poison = ({ simulator }: Stage, users: readonly string[], keyAttempt: number[] = []) =>
   simulator.faults.set({
@@ -47,7 +37,7 @@ test('of 500 one is poison and LINE says who: 499 receive, it ends as invalid wi
   await using database = await testDb();
   const { db } = database;
   const on = await stage(db);
-  const campaignId = await startedTo(db, on, 500);
+  const campaignId = await startedTo(on, 500);
   poison(on, [POISON]);
   await on.sendDue();
 
@@ -64,7 +54,7 @@ test('of 500 one is poison and LINE does not say who: it is found by halves, in 
   await using database = await testDb();
   const { db } = database;
   const on = await stage(db);
-  const campaignId = await startedTo(db, on, 500);
+  const campaignId = await startedTo(on, 500);
   on.simulator.faults.set({
     rules: [
       { id: 'f', match: { endpoint: 'multicast', bodyContains: POISON }, effect: { type: 'status', status: 400 } },
@@ -84,7 +74,7 @@ test('people whom LINE does not know are found among 1,250 though it names one a
   const { db } = database;
   const on = await stage(db, { multicastUnknownUser: 'reject400' });
   const strangers = [0, 1, 7].map((n) => nthUserId('f', n));
-  const campaignId = await startedTo(db, on, [...membersOf(1_247), ...strangers]);
+  const campaignId = await startedTo(on, [...membersOf(1_247), ...strangers]);
   await on.sendDue({ replicas: 2 });
 
   expect(receivers(on)).toEqual(membersOf(1_247));
@@ -97,7 +87,7 @@ test('what is too large for LINE is halved until it is not', async () => {
   await using database = await testDb();
   const { db } = database;
   const on = await stage(db);
-  const campaignId = await startedTo(db, on, 400);
+  const campaignId = await startedTo(on, 400);
   on.simulator.faults.set({
     rules: [{ id: 'f', match: { endpoint: 'multicast', nth: [1, 2] }, effect: { type: 'status', status: 413 } }],
   });
@@ -108,45 +98,11 @@ test('what is too large for LINE is halved until it is not', async () => {
   await expectSound(db, on);
 });
 
-const ORDERS = [
-  ['rateLimit', 'keySyntax', 'keyAccepted', 'validation'],
-  ['rateLimit', 'keySyntax', 'validation', 'keyAccepted'],
-  ['validation', 'rateLimit', 'keyAccepted', 'keySyntax'],
-  ['keyAccepted', 'validation', 'keySyntax', 'rateLimit'],
-] as const;
-
-test.for(ORDERS)(
-  'a refusal after an answer that was lost splits nothing: the same key tells that it was accepted, checks being in the order %s, %s, %s, %s [T15a] [T33]',
-  async ([...order]) => {
-    await using database = await testDb();
-    const { db } = database;
-    const on = await stage(db, { order });
-    await startedTo(db, on, 500);
-    on.simulator.faults.set({
-      rules: [
-        { id: 'f06', match: { keyAttempt: [1] }, phase: 'afterAccept', effect: { type: 'status', status: 500 } },
-        { id: 'f22', match: { keyAttempt: [2] }, phase: 'beforeAuth', effect: { type: 'poison', users: [POISON] } },
-      ],
-    });
-    for (let attempt = 1; attempt <= 3; attempt += 1) {
-      await on.sendDue();
-      await on.pass(15 * 60);
-    }
-    expect(await columnOf(db, 'select outcome from delivery_attempt order by attempt_no')).toEqual([
-      ...['ambiguous', 'refused', 'already'],
-    ]);
-    expect(await ends(db)).toEqual(['accepted 1']);
-    expect(receivers(on)).toEqual(membersOf(500));
-    expect(await campaigns(db)).toEqual(['sent']);
-    await expectSound(db, on);
-  },
-);
-
 test('a refusal for ever after an answer that was lost: LINE validates before it looks at the key, and knows one of 500 no more; nothing is split, one key is asked for 23 hours, then it is unknown [T15b]', async () => {
   await using database = await testDb();
   const { db } = database;
   const on = await stage(db);
-  const campaignId = await startedTo(db, on, 500);
+  const campaignId = await startedTo(on, 500);
   on.simulator.faults.set({
     rules: [
       { id: 'f06', match: { keyAttempt: [1] }, phase: 'afterAccept', effect: { type: 'status', status: 500 } },
@@ -180,7 +136,7 @@ test('killed between LINE’s refusal and its record, a request is never split: 
   await using database = await testDb();
   const { db } = database;
   const on = await stage(db);
-  await startedTo(db, on, 500);
+  await startedTo(on, 500);
   poison(on, [POISON], [1]);
   const { rows } = await db.$client.query<{ id: string; fence: string }>('select id, fence from delivery');
   await on.send(rows, true, { settle: () => Promise.reject(new Error('died')) });
@@ -194,7 +150,7 @@ test('a verdict that is written twice, or by an owner that lost the request, mak
   await using database = await testDb();
   const { db } = database;
   const on = await stage(db);
-  await startedTo(db, on, 500);
+  await startedTo(on, 500);
   poison(on, [POISON]);
   const { rows } = await db.$client.query<{ id: string; fence: string }>('select id, fence from delivery');
   await on.send(rows, true, {

@@ -3,6 +3,7 @@ export {
   type BreakerLimits,
   closeBreaker,
   loadBreakers,
+  type NotedRefusal,
   noteRefusal,
   takeBreakerProbe,
 } from './breaker.ts';

@@ -60,7 +60,7 @@ test('the pause of a person takes the place of another one, and ends by a person
 test('each paused account is looked at by one process at a time', async () => {
   await pause('monthly_limit');
   const takers = await Promise.all(
-    Array.from({ length: 6 }, () => takePausedAccounts(own.db, { everySeconds: 0.05, limit: 10 })),
+    Array.from({ length: 6 }, () => takePausedAccounts(own.db, { everySeconds: 30, limit: 10 })),
   );
   expect(takers.flat()).toEqual([]); // just paused
   await expect.poll(async () => (await takePausedAccounts(own.db, { everySeconds: 0.05, limit: 10 })).length).toBe(1);
@@ -88,7 +88,8 @@ test('a row of 429s lasts from the first to the last, until LINE serves or ten m
   expect(await noteThrottled(own.db, tenant)).toBe(0);
 });
 
-const refuse = (id: number) => noteRefusal(own.db, { ...tenant, id: String(id), limits: BREAKER_LIMITS });
+const note = (name: string) => noteRefusal(own.db, { ...tenant, name, limits: BREAKER_LIMITS });
+const refuse = async (id: number) => (await note(`${id}/`)).openSeconds;
 
 test('five different deliveries refused within a minute open the breaker, the same one again and old ones do not', async () => {
   for (const id of [1, 2, 2, 1, 2]) expect(await refuse(id)).toBe(0);
@@ -98,6 +99,16 @@ test('five different deliveries refused within a minute open the breaker, the sa
   for (const id of [5, 6]) expect(await refuse(id)).toBe(0);
   expect(Math.round(await refuse(7))).toBe(300);
   expect(await loadBreakers(own.db)).toEqual(new Set([tenant.lineOaId]));
+});
+
+test('of a request and its parts those count that have no refused part: the search for one bad recipient opens nothing, halves that are all refused do', async () => {
+  for (const path of ['', '', '0', '01', '010', '0101', '01011'])
+    expect(await note(`chunk/0/${path}`)).toEqual({ openSeconds: 0, others: 0 });
+  expect(await note('chunk/1/')).toEqual({ openSeconds: 0, others: 1 });
+  for (const path of ['0', '1', '00']) expect(await note(`chunk/1/${path}`)).toMatchObject({ openSeconds: 0 });
+  expect(await note('chunk/1/01')).toEqual({ openSeconds: 0, others: 3 });
+  expect(await note('chunk/1/10')).toEqual({ openSeconds: 0, others: 3 });
+  expect((await note('chunk/1/11')).openSeconds).toBeGreaterThan(290);
 });
 
 test('refusals that replicas note at the same moment are all counted', async () => {
@@ -114,7 +125,9 @@ test('after its time one of all replicas may try; a refusal opens it for the who
   expect(Math.round(await refuse(9))).toBe(300);
   await moveProductTime(own.db, 301);
   expect(await probe()).toBe(true);
-  expect(await closeBreaker(own.db, tenant)).toBe(true);
-  expect(await closeBreaker(own.db, tenant)).toBe(false);
-  expect(await refuse(10)).toBe(0);
+  expect(await closeBreaker(own.db, { ...tenant, limits: BREAKER_LIMITS })).toBe(true);
+  expect(await closeBreaker(own.db, { ...tenant, limits: BREAKER_LIMITS })).toBe(false);
+  expect(await note('10/')).toEqual({ openSeconds: 0, others: 6 });
+  await moveProductTime(own.db, 3_601);
+  expect(await note('10/')).toEqual({ openSeconds: 0, others: 0 });
 });

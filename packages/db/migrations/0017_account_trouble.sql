@@ -6,7 +6,7 @@ create table account_trouble (
   -- product time: the first and the last of a row of 429s that speak of no rate
   throttled_since timestamptz,
   throttled_at timestamptz,
-  -- deliveries that were refused a short while ago though their content is fine: id to product time in seconds
+  -- sends that were refused within the hour though nothing is known to be wrong with them: name to product time in seconds
   refusals jsonb not null default '{}',
   -- product time: nothing is sent until then, and then one delivery to see whether LINE is well again; null: sends go on
   breaker_until timestamptz,

@@ -17,6 +17,7 @@ export { DELIVERY_INVARIANTS } from './invariants.ts';
 export { takePace } from './pace.ts';
 export { type PostponedTicket, postponeDeliveries } from './postpone.ts';
 export { reapDeliveries, reapEarlierBoots } from './reap.ts';
+export { type EarlierRefusal, loadRefusals, type Refusals } from './refusals.ts';
 export { type RefusedDelivery, refusedAmong } from './refused.ts';
 export { renewDeliveries } from './renew.ts';
 export { type Resent, resendDeliveries } from './resend.ts';

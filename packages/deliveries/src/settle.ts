@@ -20,6 +20,8 @@ export interface AttemptResult {
   readonly whilePausedMs?: number | undefined;
   /** Of a clean refusal, whose fault it is: the content's, for everybody, or that of some of its recipients (unless given). */
   readonly refusedFor?: 'content' | 'recipients' | undefined;
+  /** If it is split, how long its parts of a single person wait, in milliseconds of product time. */
+  readonly partsWaitMs?: number | undefined;
 }
 
 /** One attempt that ended. */

@@ -48,6 +48,8 @@ export interface Part {
   readonly splitPath: string;
   readonly retryKey: string;
   readonly body: string;
+  /** Until it is due, in milliseconds of product time. */
+  readonly waitMs: number;
 }
 
 /** The two parts of each of these, which its owner has settled as `split`. What they are named by does not change while it owns them. */
@@ -68,7 +70,8 @@ export async function partsOf(db: Db | Tx, settlements: readonly Settlement[]): 
     return splitPeople(to, result.detail).map((people, branch) => {
       const splitPath = `${row.split_path}${branch}`;
       const body = JSON.stringify({ ...request, to: people });
-      return { parentId: row.id, splitPath, retryKey: retryKey({ ...sendOf(row), splitPath }), body };
+      const waitMs = people.length === 1 ? (result.partsWaitMs ?? 0) : 0;
+      return { parentId: row.id, splitPath, retryKey: retryKey({ ...sendOf(row), splitPath }), body, waitMs };
     });
   });
 }
@@ -79,19 +82,22 @@ export const MOVED_COLUMNS = sql`
   delivery.endpoint, delivery.ordinal, delivery.campaign_id, delivery.chunk_no, delivery.deliver_until, delivery.traceparent`;
 
 /**
- * A part of the statement that settles: none -> planned, due at once, for the parts of what stands in `moved` as split. So there are parts
+ * A part of the statement that settles: none -> planned, for the parts of what stands in `moved` as split. So there are parts
  * if their request has ended, and never without.
  */
 export const insertParts = (parts: readonly Part[]): SQL => {
-  const col = (read: (part: Part) => string, type: 'bigint' | 'uuid' | 'text') => column(parts.map(read), type);
+  const col = (read: (part: Part) => string | number, type: 'bigint' | 'uuid' | 'text' | 'integer') =>
+    column(parts.map(read), type);
   return sql`, planted as (
       insert into delivery (organization_id, line_oa_id, kind, logical_id, epoch, endpoint, ordinal, split_path, campaign_id, chunk_no,
-                            retry_key, body, body_sha256, deliver_until, traceparent)
+                            retry_key, body, body_sha256, next_attempt_at, deliver_until, traceparent)
       select organization_id, line_oa_id, kind, logical_id, epoch, endpoint, ordinal, part.split_path, campaign_id, chunk_no,
-             part.retry_key, part.body, encode(sha256(convert_to(part.body, 'UTF8')), 'hex'), deliver_until, traceparent
+             part.retry_key, part.body, encode(sha256(convert_to(part.body, 'UTF8')), 'hex'),
+             app_now() + make_interval(secs => part.wait_ms / 1000.0), deliver_until, traceparent
         from unnest(${col(({ parentId }) => parentId, 'bigint')}, ${col(({ splitPath }) => splitPath, 'text')},
-                    ${col((part) => part.retryKey, 'uuid')}, ${col(({ body }) => body, 'text')})
-               as part (parent_id, split_path, retry_key, body)
+                    ${col((part) => part.retryKey, 'uuid')}, ${col(({ body }) => body, 'text')},
+                    ${col(({ waitMs }) => waitMs, 'integer')})
+               as part (parent_id, split_path, retry_key, body, wait_ms)
         join moved on moved.id = part.parent_id and moved.status = 'split'
        order by moved.id, part.split_path
           on conflict do nothing

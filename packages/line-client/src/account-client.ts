@@ -19,8 +19,11 @@ export type TokenIssue =
   | { readonly kind: 'issued'; readonly channelAccessToken: string; readonly expiresInSeconds: number }
   | { readonly kind: 'refused' | 'failed'; readonly detail: string };
 
-/** What LINE says of a request that it is not asked to do: `unknown` when it did not say. */
-export type Validation = 'fine' | 'bad' | 'unknown';
+/**
+ * What LINE says of messages that it is not asked to send. `bad`: it names what is wrong with them; `refused`: it does not, which may as well be
+ * an outage in which it refuses everything; `unknown`: it did not say.
+ */
+export type Validation = 'fine' | 'bad' | 'refused' | 'unknown';
 
 /**
  * Questions about an account, which send nothing and change nothing but tokens. Never throws and never retries.
@@ -50,6 +53,8 @@ interface Answer {
 const QUESTION_TIMEOUT_MS = 5_000;
 const JSON_TYPE = { 'content-type': 'application/json' };
 const FORM_TYPE = { 'content-type': 'application/x-www-form-urlencoded' };
+/** LINE names the property that is wrong, and there is no other one in what is validated; or the place where it could not read on. */
+const NAMES_CONTENT = /\bmessages\b|could not be parsed/;
 /** Answers that say that the credentials are not taken, and not that LINE is unwell. */
 const NOT_TAKEN: ReadonlySet<number> = new Set([400, 401, 403]);
 
@@ -96,7 +101,7 @@ export function createLineAccountClient({
         body: JSON.stringify({ messages }),
       });
       if (typeof answer === 'string') return 'unknown';
-      if (answer.status === 400) return 'bad';
+      if (answer.status === 400) return NAMES_CONTENT.test(JSON.stringify(answer.body)) ? 'bad' : 'refused';
       return answer.status === 200 ? 'fine' : 'unknown';
     },
     issueStatelessToken: (channel) => issue('/oauth2/v3/token', channel),

@@ -107,6 +107,22 @@ describe('the control API', () => {
     });
   });
 
+  test('lets LINE forget users: they are those of before in the ledger, and a push to them is refused as to strangers', async () => {
+    const simulator = await start({ knobs: { multicastUnknownUser: 'reject400' } });
+    const messages = [text('[[lid:x]]')];
+    await call(simulator, PUSH, { body: { to: user(0), messages }, retryKey: key(1) });
+    await control(simulator, '/users/forget', { channelId: CHANNEL, userIds: [user(0)] });
+    const push = await call(simulator, PUSH, { body: { to: user(0), messages }, retryKey: key(2) });
+    const multicast = await call(simulator, MULTICAST, {
+      body: { to: [user(1), user(0)], messages },
+      retryKey: key(3),
+    });
+    expect([push.status, multicast.status]).toEqual([400, 400]);
+    await call(simulator, BROADCAST, { body: { messages }, retryKey: key(4) });
+    expect([...simulator.ledger.receipts({ user: user(0) })]).toHaveLength(1);
+    expect([...simulator.ledger.violations()].map(({ code }) => code)).toEqual(['V11', 'V11']);
+  });
+
   test('refuses to block users of a channel that is not there', async () => {
     const answer = await control(await start(), '/users/block', { channelId: 'x', userIds: [] });
     expect(answer).toMatchObject({ message: 'PermanentError: no such channel' });

@@ -34,6 +34,8 @@ export interface PlannedCampaign extends Moment {
 export interface ChaosPlan extends Pick<StressPlan, 'kills' | 'stops'> {
   readonly durationMs: number;
   readonly users: number;
+  /** Whom LINE does not take while F22 is played; it takes everybody else, whenever it is well. */
+  readonly poisoned: readonly string[];
   readonly weather: readonly Weather[];
   /** People whose attribute changes, so that rules match. */
   readonly waves: readonly (Moment & { readonly first: number; readonly count: number })[];
@@ -66,7 +68,7 @@ export function planChaos({ seed, minutes, leaseMs, forgetsKeys }: Size): ChaosP
   const poisoned = poisonedOf(random, users);
   const weather = planWeather(random, { durationMs, nightMs, isNight, poisoned, forgetsKeys });
   return {
-    ...{ durationMs, users, waves, weather, nightMs },
+    ...{ durationMs, users, poisoned, waves, weather, nightMs },
     campaigns: planCampaigns(random, durationMs, isNight),
     pauses: planPauses(random, durationMs, isNight),
     ...planDeaths(random, { durationMs, leaseMs, nightMs, weather }),

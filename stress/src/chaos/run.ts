@@ -128,10 +128,18 @@ async function judge(
   };
   const history: HistoryReport = await checkHistory({
     ...{ ledger, records: records(database.db), seed: String(options.seed) },
-    ...{ faultsEndedAt: options.faultsEndedAt, endedAt: clock.now() },
+    ...{ faultsEndedAt: options.faultsEndedAt, endedAt: clock.now(), attemptTimeoutMs: ATTEMPT.deadlineMs },
   });
   const faults = await countFaults(ledger.requests() as AsyncIterable<RequestRow>);
-  return reportOf({ ...options, history, records: kept, planned: stage.planned, fleet, faults });
+  return reportOf({
+    ...options,
+    history,
+    records: kept,
+    planned: stage.planned,
+    poisoned: cast.plan.poisoned,
+    fleet,
+    faults,
+  });
 }
 
 async function countFaults(requests: AsyncIterable<RequestRow>): Promise<Record<string, number>> {

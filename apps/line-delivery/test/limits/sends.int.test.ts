@@ -9,7 +9,7 @@ import {
   takeBroadcastPlaces,
 } from '@dueline/deliveries';
 import { createLineClient } from '@dueline/line-client';
-import { createSimulator, nthUserId } from '@dueline/line-simulator';
+import { type ChannelConfig, createSimulator, nthUserId } from '@dueline/line-simulator';
 import { gather } from '@dueline/runtime';
 import { expect, onTestFinished, test } from 'vitest';
 import { type ExecuteDeps, executeActions } from '../../src/execute-action.ts';
@@ -25,11 +25,12 @@ const HOUR = 3_600;
 type Account = Tenant & { readonly channelId: string };
 
 /** Two accounts with 2,000 friends each, and one process that sends for them. */
-async function stage(db: Db, { replicas = 1 } = {}) {
+async function stage(db: Db, { replicas = 1, knobs }: { replicas?: number; knobs?: ChannelConfig['knobs'] } = {}) {
   let aheadMs = 0;
   const channelOf = (n: number) => ({
     channelId: `555000${n}`,
     channelAccessToken: `token-${n}`,
+    ...(knobs && { knobs }),
     users: [{ prefix: `d${n}`, count: 2_000 }],
   });
   const simulator = await createSimulator({
@@ -137,13 +138,20 @@ async function chunks(db: Db, account: Account, recipients: readonly (readonly s
 const left = async (db: Db) =>
   Number((await columnOf(db, "select count(*) from delivery where status <> 'accepted'"))[0]);
 
-test(
-  'after a burst of 429s everything arrives once, the rate is halved, and LINE has nothing to complain of [T10]',
+/** The limit first, last, and in between: what a 429 spends, and what is not looked at behind it. */
+const ORDERS = [
+  ['rateLimit', 'keySyntax', 'keyAccepted', 'validation'],
+  ['validation', 'keyAccepted', 'keySyntax', 'rateLimit'],
+  ['keyAccepted', 'rateLimit', 'validation', 'keySyntax'],
+] as const;
+
+test.for(ORDERS)(
+  'after a burst of 429s everything arrives once, the rate is halved, and from then on LINE has nothing to complain of, checks being in the order %s, %s, %s, %s [T10] [T33]',
   PATIENCE,
-  async () => {
+  async ([...order]) => {
     await using database = await testDb();
     const { db } = database;
-    const { simulator, busy, execute, sweep, events } = await stage(db);
+    const { simulator, busy, execute, sweep, events } = await stage(db, { knobs: { order } });
     simulator.faults.set({
       rules: [{ id: 'F02', match: { endpoint: 'push' }, max: 1, effect: { type: 'rateLimit' }, burst: { count: 200 } }],
     });
@@ -159,6 +167,7 @@ test(
     const refused = [...simulator.ledger.requests()].filter(({ status }) => status === 429);
     expect(refused.length).toBeGreaterThanOrEqual(200);
     expect(refused.filter(({ faultId }) => faultId === null)).toEqual([]);
+    expect([...simulator.ledger.violations()]).toEqual([]); // V6 among them
   },
 );
 

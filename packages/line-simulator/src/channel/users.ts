@@ -2,8 +2,9 @@ import { PermanentError } from '@dueline/kernel';
 import type { UserGroup, UserState } from '../config.ts';
 import { isUserId, nthUserId, numberWithin, userIdHead } from './user-ids.ts';
 
-const STATES = ['friend', 'blocked', 'deleted', 'stranger'] as const satisfies readonly UserState[];
+const STATES = ['friend', 'blocked', 'deleted', 'stranger', 'unknown'] as const satisfies readonly AnyState[];
 const FRIEND = 0;
+const UNKNOWN = 4;
 /** The ledger numbers users in 24 bits; the rest is for ids that were never seeded. */
 const MAX_USERS = 15_000_000;
 
@@ -12,16 +13,16 @@ const MAX_USERS = 15_000_000;
  * Ids that were never seeded get ordinals beyond all others when something is recorded about them.
  */
 export interface Users {
-  /** Undefined if the user was not seeded. */
+  /** Undefined if the user was not seeded, or is not known any more. */
   find(userId: string): number | undefined;
   /** The ordinal to record something under, seeded or not. */
   record(userId: string): number;
-  /** As `record`, but undefined for an id that nothing was recorded about. */
+  /** As `record`, but undefined for an id that was never seeded and that nothing was recorded about. */
   lookUp(userId: string): number | undefined;
   idOf(ordinal: number): string;
   isFriend(ordinal: number): boolean;
-  stateOf(ordinal: number): UserState | 'unknown';
-  setState(ordinal: number, state: UserState): void;
+  stateOf(ordinal: number): AnyState;
+  setState(ordinal: number, state: AnyState): void;
   friendCount(): number;
   /**
    * Adds users and returns how many there are now.
@@ -34,6 +35,8 @@ export interface Users {
   /** Ordinals of all friends from `start` on. */
   friends(start?: number): Iterable<number>;
 }
+
+type AnyState = UserState | 'unknown';
 
 interface Range {
   readonly prefix: string;
@@ -51,7 +54,10 @@ export function createUsers(groups: readonly UserGroup[]): Users {
   let friends = countFriends(layout.states, 0);
 
   const users: Users = {
-    find: (userId) => findIn(layout, userId),
+    find(userId) {
+      const ordinal = findIn(layout, userId);
+      return ordinal === undefined || layout.states[ordinal] === UNKNOWN ? undefined : ordinal;
+    },
     record(userId) {
       const known = users.lookUp(userId);
       if (known !== undefined) return known;
@@ -59,7 +65,7 @@ export function createUsers(groups: readonly UserGroup[]): Users {
       unknownOrdinals.set(userId, ordinal);
       return ordinal;
     },
-    lookUp: (userId) => users.find(userId) ?? unknownOrdinals.get(userId),
+    lookUp: (userId) => findIn(layout, userId) ?? unknownOrdinals.get(userId),
     idOf(ordinal) {
       const range = layout.ranges.find(({ base, count }) => ordinal >= base && ordinal < base + count);
       if (range !== undefined) return nthUserId(range.prefix, ordinal - range.base);

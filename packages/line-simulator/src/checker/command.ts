@@ -7,7 +7,8 @@ import { ledgerOfFolder, ledgerOfSimulator, readExport } from './jsonl.ts';
 
 const USAGE =
   'usage: line-simulator check --ledger <folder or control URL> --export <file or -> [--seed <text>]\n' +
-  '         [--faults-ended-at <instant>] [--ended-at <instant>] [--settle-within-ms <n>] [--findings-each <n>] [--json]';
+  '         [--faults-ended-at <instant>] [--ended-at <instant>] [--settle-within-ms <n>] [--attempt-timeout-ms <n>]\n' +
+  '         [--findings-each <n>] [--json]';
 
 /** Runs `line-simulator check`; returns the exit code: 0 all hold, 1 findings, 2 could not be checked. */
 export async function runCheckCommand(args: readonly string[], print: (text: string) => void): Promise<0 | 1 | 2> {
@@ -42,6 +43,7 @@ function readArgs(args: readonly string[]) {
       'faults-ended-at': text,
       'ended-at': text,
       'settle-within-ms': text,
+      'attempt-timeout-ms': text,
       'findings-each': text,
       json: { type: 'boolean', default: false },
     },
@@ -53,6 +55,7 @@ function readArgs(args: readonly string[]) {
     faultsEndedAt: values['faults-ended-at'],
     endedAt: values['ended-at'],
     settleWithinMs: values['settle-within-ms'],
+    attemptTimeoutMs: values['attempt-timeout-ms'],
     findingsEach: values['findings-each'],
   };
   return { ledger: values.ledger, records: values.export, json: values.json, options };

@@ -101,6 +101,8 @@ export const checkOptions = z.strictObject({
   endedAt: instant.optional(),
   /** How long after the faults, its due time or a resume a recipient may take to its final state. */
   settleWithinMs: z.coerce.number().int().min(0).default(720_000),
+  /** After how long the client gives an attempt up. Without it a client that did so while the answer was on its way breaks H5. */
+  attemptTimeoutMs: z.coerce.number().int().min(1).optional(),
   /** How many findings of an invariant are told in full; all are counted. */
   findingsEach: z.coerce.number().int().min(1).max(10_000).default(20),
 });
@@ -112,5 +114,6 @@ export interface CheckOptions {
   faultsEndedAt?: string | undefined;
   endedAt?: string | undefined;
   settleWithinMs?: number | string | undefined;
+  attemptTimeoutMs?: number | string | undefined;
   findingsEach?: number | string | undefined;
 }

@@ -164,6 +164,8 @@ function createKeys() {
     /** The client could not, or did not come to, write an outcome. */
     open: uint8Column(),
     ambiguous: uint8Column(),
+    /** How long the longest ambiguous attempt took. */
+    ambiguousMs: float64Column(),
   };
   return {
     ...columns,

@@ -70,20 +70,28 @@ function addAttempt(history: History, record: RecordOf<'attempt'>): void {
   if (record.keyName !== undefined && keyOfName(record.keyName) !== record.retryKey?.toLowerCase()) {
     mismatches.push({ attempt, claim: 'keyName', value: record.keyName });
   }
-  if (key !== 0) noteKey(history, { key, lid, startedAt, outcome: record.outcome });
+  const tookMs = record.finishedAt === null ? 0 : Date.parse(record.finishedAt) - startedAt;
+  if (key !== 0) noteKey(history, { key, lid, startedAt, tookMs, outcome: record.outcome });
 }
 
-function noteKey(
-  { keys }: History,
-  { key, lid, startedAt, outcome }: { key: number; lid: number; startedAt: number; outcome: AttemptOutcome | null },
-): void {
+interface NotedAttempt {
+  readonly key: number;
+  readonly lid: number;
+  readonly startedAt: number;
+  readonly tookMs: number;
+  readonly outcome: AttemptOutcome | null;
+}
+
+function noteKey({ keys }: History, { key, lid, startedAt, tookMs, outcome }: NotedAttempt): void {
   const index = key - 1;
   const first = keys.firstAttemptAt.get(index);
   if (first === 0 || startedAt < first) keys.firstAttemptAt.set(index, startedAt);
   keys.lid.set(index, lid);
   if (outcome !== 'NOT_REACHED') keys.attempts.set(index, keys.attempts.get(index) + 1);
   if (outcome === null) keys.open.set(index, 1);
-  if (outcome === 'AMBIGUOUS') keys.ambiguous.set(index, 1);
+  if (outcome !== 'AMBIGUOUS') return;
+  keys.ambiguous.set(index, 1);
+  keys.ambiguousMs.set(index, Math.max(keys.ambiguousMs.get(index), tookMs));
 }
 
 function addStop({ stops, lids, channels }: History, record: RecordOf<'stop'>): void {

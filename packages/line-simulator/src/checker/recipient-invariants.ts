@@ -64,10 +64,11 @@ export function honestRefusal({ history, breaches }: Check): void {
   });
 }
 
-/** H5: who is `unknown` has a key of which an attempt did end in doubt, by the ledger or for want of an outcome. */
-export function honestDoubt({ history, breaches }: Check): void {
+/** H5: who is `unknown` has a key of which an attempt did end in doubt: by the ledger, for want of an outcome, or since its time was over. */
+export function honestDoubt({ history, settings, breaches }: Check): void {
   forEachPair(history, (pair) => {
-    if (stateOf(history, pair) !== 'unknown' || isKeyInDoubt(history, history.pairs.key.get(pair - 1))) return;
+    if (stateOf(history, pair) !== 'unknown' || isKeyInDoubt(history, settings, history.pairs.key.get(pair - 1)))
+      return;
     breaches.add('H5', () => ({
       pair,
       sentence: `${whoAndWhat(history, pair)} is called unknown, and no attempt with its key ended in doubt`,
@@ -75,11 +76,15 @@ export function honestDoubt({ history, breaches }: Check): void {
   });
 }
 
-/** What never reached the ledger, it cannot deny; so an ambiguous attempt without a request of its own stands. */
-function isKeyInDoubt({ keys }: History, key: number): boolean {
+/**
+ * What never reached the ledger, it cannot deny; so an ambiguous attempt without a request of its own stands. So does one that was given up: what
+ * LINE writes at that moment it takes for an answer, and the client reads it no more.
+ */
+function isKeyInDoubt({ keys }: History, { attemptTimeoutMs = Infinity }: CheckSettings, key: number): boolean {
   if (key === 0) return false;
   const index = key - 1;
   if (keys.doubtful.get(index) === 1 || keys.open.get(index) === 1) return true;
+  if (keys.ambiguousMs.get(index) >= attemptTimeoutMs) return true;
   return keys.ambiguous.get(index) === 1 && keys.requests.get(index) < keys.attempts.get(index);
 }
 
@@ -119,7 +124,7 @@ export function termination({ history, settings, breaches }: Check): void {
     const resumed = [...stopsOf(lid), ...stopsOf(0, history.lids.channelOf(lid))]
       .filter(({ verb }) => verb === 'pause')
       .map(({ until }) => until);
-    const from = Math.max(faultsEndedAt, pairs.dueAt.get(pair - 1), probedUntil(history, pair), ...resumed);
+    const from = Math.max(faultsEndedAt, pairs.dueAt.get(pair - 1), probedUntil(history, settings, pair), ...resumed);
     const deadline = from + settings.settleWithinMs;
     const state = stateOf(history, pair);
     const settledAt = state === 'planned' ? endedAt : pairs.stateAt.get(pair - 1);
@@ -134,9 +139,9 @@ export function termination({ history, settings, breaches }: Check): void {
 }
 
 /** A doubt is given up 23 hours after its first attempt, and one that LINE refuses to settle is kept until then. */
-function probedUntil(history: History, pair: number): number {
+function probedUntil(history: History, settings: CheckSettings, pair: number): number {
   const key = history.pairs.key.get(pair - 1);
-  if (!isKeyInDoubt(history, key)) return 0;
+  if (!isKeyInDoubt(history, settings, key)) return 0;
   if (stateOf(history, pair) !== 'unknown' && !isStillRefused(history, key)) return 0;
   return history.keys.firstAttemptAt.get(key - 1) + PROBING_MS;
 }

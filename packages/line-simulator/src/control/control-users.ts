@@ -26,6 +26,7 @@ export function addUserRoutes(app: FastifyInstance, deps: Deps): void {
   app.post('/__sim/users/block', (request) => setStates(deps, request.body, 'blocked'));
   app.post('/__sim/users/unblock', (request) => setStates(deps, request.body, 'friend'));
   app.post('/__sim/users/delete', (request) => setStates(deps, request.body, 'deleted'));
+  app.post('/__sim/users/forget', (request) => setStates(deps, request.body, 'unknown'));
   app.post('/__sim/users/seed', (request) => {
     const { channelId, users } = seedCommand.parse(request.body);
     return { users: channelById(deps.stage().channels, channelId).users.seed(users) };
@@ -44,7 +45,7 @@ export function addUserRoutes(app: FastifyInstance, deps: Deps): void {
   app.get('/__sim/webhooks', () => ({ webhooks: deps.stage().webhooks.rows() }));
 }
 
-function setStates({ stage }: Deps, body: unknown, state: UserState): { changed: number } {
+function setStates({ stage }: Deps, body: unknown, state: UserState | 'unknown'): { changed: number } {
   const { channelId, userIds, fraction, seed } = usersCommand.parse(body);
   const { users } = channelById(stage().channels, channelId);
   const named = (userIds ?? []).map((userId) => users.find(userId)).filter((user) => user !== undefined);

@@ -242,6 +242,24 @@ testTales({
         },
       ],
     ),
+    ...(
+      [
+        ['given up in time', 2, ['H5']],
+        ['given up when its time was over', 3, []],
+      ] as const
+    ).map(
+      ([name, until, broken]): Tale => [
+        `unknown for a whole 200 that the client has not read, ${name}`,
+        broken,
+        (story) => {
+          story.plan();
+          story.line();
+          story.attempt({ outcome: 'AMBIGUOUS', minute: 0, until });
+          story.say('unknown');
+        },
+        { faultsEndedAt: at(30 * HOURS), attemptTimeoutMs: 180_000 },
+      ],
+    ),
     [
       'unknown for a refusal that the client calls ambiguous',
       ['H5'],

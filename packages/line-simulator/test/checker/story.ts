@@ -35,6 +35,8 @@ interface Tried {
   key?: number | null;
   lid?: string;
   minute?: number;
+  /** When it was over; at once, unless given. */
+  until?: number;
   outcome?: AttemptOutcome | null;
   requestId?: string | null;
   acceptedRequestId?: string | null;
@@ -163,7 +165,7 @@ export function createStory() {
         requestId: tried.requestId ?? null,
         acceptedRequestId: tried.acceptedRequestId ?? null,
         startedAt: at(minute),
-        finishedAt: outcome === null ? null : at(minute),
+        finishedAt: outcome === null ? null : at(tried.until ?? minute),
         outcome,
         ...(keyName !== undefined && { keyName }),
       });
