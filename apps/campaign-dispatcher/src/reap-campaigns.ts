@@ -1,5 +1,6 @@
+import { openAttention } from '@dueline/attention';
 import { failLateCampaigns, reapCampaigns, recoverEarlierBoots } from '@dueline/campaigns';
-import type { Db } from '@dueline/db';
+import { type Db, inTransaction } from '@dueline/db';
 
 export interface ReapDeps {
   readonly db: Db;
@@ -19,6 +20,23 @@ export function reapDeadCampaigns({ db, claimedBy, staleSeconds, onReaped }: Rea
     if (rowsOfEarlierBoots)
       rowsOfEarlierBoots = report('earlier_boot', await recoverEarlierBoots(db, { claimedBy })) > 0;
     report('stale', await reapCampaigns(db, { staleSeconds }));
-    report('too_late', await failLateCampaigns(db));
+    report('too_late', await failLate(db));
   };
 }
+
+/** What never started and never will, a person hears of. */
+const failLate = (db: Db): Promise<number> =>
+  inTransaction(db, async (tx) => {
+    const late = await failLateCampaigns(tx);
+    const item = {
+      kind: 'campaign_not_sent',
+      userId: null,
+      reasonCode: 'too_late',
+      detail: { status: 'failed' },
+    } as const;
+    await openAttention(
+      tx,
+      late.map(({ id, ...tenant }) => ({ ...tenant, ...item, refId: id })),
+    );
+    return late.length;
+  });

@@ -1,8 +1,9 @@
-import { closeCampaigns, getCampaignResult, heartbeatCampaign } from '@dueline/campaigns';
+import { getCampaignResult, heartbeatCampaign } from '@dueline/campaigns';
 import type { Db } from '@dueline/db';
 import type { StartedDelivery } from '@dueline/deliveries';
 import type { Log } from '@dueline/mq';
 import type { Reach } from '@dueline/runtime';
+import { closeEnded } from './close-campaigns.ts';
 
 /** The seeds' 15 minutes without a sign of life are 15 heartbeats. */
 const HEARTBEATS_PER_WINDOW = 15;
@@ -28,7 +29,7 @@ export function afterChunk({
     try {
       await heartbeatCampaign(db, { campaignId, everySeconds });
       reach?.('close_campaign.beaten');
-      const closed = await closeCampaigns(db, { campaignIds: [campaignId] });
+      const closed = await closeEnded(db, [campaignId]);
       if (closed.length === 0) return;
       reach?.('close_campaign.closed');
       log.info({ campaignId, people: await getCampaignResult(db, { campaignId }) }, 'a campaign is closed');

@@ -1,4 +1,3 @@
-import { closeCampaigns } from '@dueline/campaigns';
 import {
   actionExecute,
   lineBroadcastRichMessage,
@@ -10,6 +9,7 @@ import { createLineClient } from '@dueline/line-client';
 import { configOrExit, every, gather } from '@dueline/runtime';
 import { runWorker, tellWhenWritten, type Worker } from '@dueline/worker-app';
 import { afterChunk } from './after-chunk.ts';
+import { closeEnded } from './close-campaigns.ts';
 import { loadConfig } from './config.ts';
 import { type ExecuteDeps, executeActions } from './execute-action.ts';
 import { createInHand, type InHand } from './in-hand.ts';
@@ -111,7 +111,7 @@ function startCampaignWork({ db, broker, log, claimedBy, onStop, reach }: Worker
     log,
     intervalMs: config.CAMPAIGN_CLOSE_INTERVAL_SECONDS * 1_000,
     jitter: 0.2,
-    run: () => closeCampaigns(db),
+    run: () => closeEnded(db),
   });
   onStop('close campaigns', () => close.stop());
   const start = startCampaigns({

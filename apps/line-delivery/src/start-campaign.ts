@@ -1,4 +1,5 @@
 import { loadChannelIds } from '@dueline/accounts';
+import { type AttentionToOpen, openAttention } from '@dueline/attention';
 import {
   type Campaign,
   type CampaignChunk,
@@ -59,9 +60,15 @@ async function start(tx: Tx, ticket: CampaignTicket, claimedBy: string): Promise
       planned.push(...(await createChunkDeliveries(tx, chunks.map(requestOf(campaign, channelId)))));
     },
   });
+  if (result === 'needs_attention') await openAttention(tx, [itemOf(campaign)]);
   const tickets = result === 'resumed' ? await announceCampaignDeliveries(tx, { campaignId: campaign.id }) : planned;
   return { result, tickets };
 }
+
+const itemOf = ({ organizationId, lineOaId, id }: Campaign): AttentionToOpen => ({
+  ...{ organizationId, lineOaId, refId: id, userId: null },
+  ...{ kind: 'campaign_not_sent', reasonCode: 'more_than_confirmed' },
+});
 
 const requestOf =
   ({ organizationId, lineOaId, id, messages, notAfter }: Campaign, channelId: string) =>

@@ -86,6 +86,7 @@ const WHAT: Readonly<Record<AttentionItem['kind'], string>> = {
   delivery_refused: 'delivery',
   account_paused: 'account',
   possible_platform_loss: 'account and day',
+  campaign_not_sent: 'campaign',
 };
 
 const detailOf = ({ detail, closedBy, resolution }: AttentionItem): string => {

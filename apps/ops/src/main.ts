@@ -7,6 +7,7 @@ import { UsageError } from './actions/command-line.ts';
 import { runActions } from './actions/run.ts';
 import { runAttention } from './attention.ts';
 import { runAudit } from './audit.ts';
+import { runCampaigns } from './campaigns/run.ts';
 import { runDeliveries } from './deliveries.ts';
 import { runMenus } from './menus.ts';
 import { runMigrate } from './migrate.ts';
@@ -21,6 +22,7 @@ const HELP = `usage: dueline <command>
   audit [--json]     check what must always be true of the data; exit 1 if anything is not (DATABASE_URL)
   actions …          see and change waiting work; 'actions --help' says how (DATABASE_URL)
   attention …        see and dismiss what needs a person; 'attention --help' says how (DATABASE_URL)
+  campaigns …        see and change campaigns; 'campaigns --help' says how (DATABASE_URL)
   deliveries …       send a message again, or leave it alone, when nobody knows; 'deliveries --help' says how (DATABASE_URL)
   menus …            register the rich menus that rules switch to; 'menus --help' says how (DATABASE_URL)
 `;
@@ -58,6 +60,7 @@ const [first, ...rest] = process.argv.slice(2);
 const words = process.argv.slice(2).join(' ');
 const WITH_ARGUMENTS: Readonly<Record<string, () => Promise<void>>> = {
   actions: asPerson(runActions),
+  campaigns: asPerson(runCampaigns),
   attention: asPerson(runAttention),
   deliveries: asPerson(runDeliveries),
   menus: asPerson(runMenus),

@@ -25,6 +25,8 @@ export type Work = (db: Db, account: AccountName) => Promise<Answer>;
 
 export interface Words<Option extends string> {
   readonly values: { readonly [name in Option | 'account']?: string } & { readonly json?: boolean };
+  /** Options that may be given several times, with all that was given. */
+  readonly lists: Readonly<Partial<Record<string, readonly string[]>>>;
   readonly flags: ReadonlySet<string>;
   readonly positionals: readonly string[];
 }
@@ -34,6 +36,8 @@ interface PersonCommand<Option extends string> {
   readonly help: string;
   /** Options that take a text, beside --account and --json. */
   readonly options: readonly Option[];
+  /** Options that take a text and may be given several times. */
+  readonly lists?: readonly string[];
   /** Options that take nothing. */
   readonly flags?: readonly string[];
   /** Reads what was typed, before the database is asked. @throws UsageError */
@@ -43,11 +47,16 @@ interface PersonCommand<Option extends string> {
 /** @throws UsageError that names what does not fit. */
 export function parseWords<Option extends string>(
   args: readonly string[],
-  { options, flags = [] }: Pick<PersonCommand<Option>, 'options' | 'flags'>,
+  { options, lists = [], flags = [] }: Pick<PersonCommand<Option>, 'options' | 'lists' | 'flags'>,
 ): Words<Option> {
   const texts = [...options, 'account'].map((name) => [name, { type: 'string' as const }]);
   const marks = [...flags, 'json'].map((name) => [name, { type: 'boolean' as const }]);
-  const known: Record<string, { type: 'string' | 'boolean' }> = Object.fromEntries([...texts, ...marks]);
+  const many = lists.map((name) => [name, { type: 'string' as const, multiple: true }]);
+  const known: Record<string, { type: 'string' | 'boolean'; multiple?: boolean }> = Object.fromEntries([
+    ...texts,
+    ...marks,
+    ...many,
+  ]);
   try {
     const { values, positionals } = parseArgs({
       args: [...args],
@@ -55,7 +64,13 @@ export function parseWords<Option extends string>(
       options: known,
     });
     const given = flags.filter((flag) => values[flag] === true);
-    return { values: values as Words<Option>['values'], flags: new Set(given), positionals };
+    const repeated = lists.map((name) => [name, values[name]]).filter(([, value]) => value !== undefined);
+    return {
+      values: values as Words<Option>['values'],
+      lists: Object.fromEntries(repeated),
+      flags: new Set(given),
+      positionals,
+    };
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
     throw new UsageError(error.message.split('. ')[0] ?? error.message);

@@ -45,8 +45,8 @@ export const CAMPAIGN_PLANTS: readonly (readonly [id: string, fault: string, sql
   ['I22.sent', 'nobody says when', 'update campaign set sent_at = null'],
   [
     'I22.frozen',
-    'it failed, and has a request',
-    `update campaign set status = 'failed', frozen_at = null, sent_at = null, planned_count = null where id = ${MULTICAST}`,
+    'it was cancelled before it began, and has a request',
+    `update campaign set status = 'cancel', frozen_at = null, sent_at = null, planned_count = null where id = ${MULTICAST}`,
   ],
   ['I22.chunks', 'another count', 'update campaign set planned_count = 502 where planned_count is not null'],
   [
@@ -88,6 +88,37 @@ export const CAMPAIGN_PLANTS: readonly (readonly [id: string, fault: string, sql
     'I22.split',
     'split, and nobody got a request of their own',
     `update delivery set status = 'split', accepted_at = null, reason_code = 'split' where campaign_id = ${MULTICAST} and chunk_no = 0`,
+  ],
+  [
+    'I11.campaign',
+    'sent after it was cancelled',
+    `update campaign set status = 'cancel', sent_at = null, cancel_requested_at = app_now() - interval '1 hour' where id = ${MULTICAST}`,
+  ],
+  [
+    'I22.cancel',
+    'cancelled while a chunk is planned',
+    `update campaign set status = 'cancel', sent_at = null, cancel_requested_at = app_now() where id = ${MULTICAST};
+     update delivery set status = 'planned', accepted_at = null where campaign_id = ${MULTICAST} and chunk_no = 1`,
+  ],
+  [
+    'I15.campaign_stop',
+    'nothing is on its way any more, and nobody ends it',
+    `update campaign set status = 'paused', sent_at = null, cancel_requested_at = app_now() where id = ${MULTICAST};
+     update delivery set updated_date = ${HOUR_AGO} where campaign_id = ${MULTICAST}`,
+  ],
+  [
+    'I15.campaign_stop',
+    'what nothing has left of stays planned',
+    `update campaign set status = 'paused', sent_at = null, cancel_requested_at = app_now() where id = ${MULTICAST};
+     delete from delivery_attempt using delivery where delivery.id = delivery_id and campaign_id = ${MULTICAST} and chunk_no = 1;
+     update delivery set updated_date = ${HOUR_AGO} where campaign_id = ${MULTICAST};
+     update delivery set status = 'planned', accepted_at = null, first_attempt_at = null, published_at = clock_timestamp(), announce_count = 20
+      where campaign_id = ${MULTICAST} and chunk_no = 1`,
+  ],
+  [
+    'I22.told',
+    'nobody is told',
+    `update campaign set status = 'needs_attention', sent_at = null where id = ${MULTICAST}`,
   ],
   ['I22.body', 'with other words', `update campaign set messages = '[]' where id = ${MULTICAST}`],
 ];

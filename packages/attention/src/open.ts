@@ -1,7 +1,7 @@
 import type { Tenant } from '@dueline/contracts';
 import { column, sql, type Tx } from '@dueline/db';
 
-/** What is otherwise than it should be, by the table that `refId` is a row of: scheduled_action, event_outbox, delivery, line_oa, trigger_rule, sent_count (account:day). */
+/** What is otherwise than it should be, by the table that `refId` is a row of: scheduled_action, event_outbox, delivery, line_oa, trigger_rule, sent_count (account:day), campaign. */
 export type AttentionKind =
   | 'action_failed'
   | 'event_dead'
@@ -10,7 +10,8 @@ export type AttentionKind =
   | 'account_paused'
   | 'rule_failed'
   | 'rule_loops'
-  | 'possible_platform_loss';
+  | 'possible_platform_loss'
+  | 'campaign_not_sent';
 
 /** Work that needs a person. */
 export interface AttentionToOpen extends Tenant {

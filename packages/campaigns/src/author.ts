@@ -12,7 +12,8 @@ import { type Db, errorCode, inTenant, type SQL, sql } from '@dueline/db';
 import { PermanentError } from '@dueline/kernel';
 import { z } from 'zod';
 
-const common = {
+/** The fields of every campaign. */
+export const common = {
   name: z.string().min(1).max(200).refine(isStorable, NOT_STORABLE),
   messages: z.array(textMessage).min(1).max(MAX_MESSAGES_PER_REQUEST),
 };
@@ -25,7 +26,7 @@ const campaignDraft = z.discriminatedUnion('castType', [
 /** A campaign as a person writes it: to all friends of the account, or to an audience. */
 export type CampaignDraft = z.input<typeof campaignDraft>;
 
-const instant = z.iso.datetime({ offset: true });
+export const instant = z.iso.datetime({ offset: true });
 
 const campaignSchedule = z
   .strictObject({
@@ -44,7 +45,8 @@ const campaignSchedule = z
 /** When a campaign starts, and what it must not become. */
 export type CampaignSchedule = z.input<typeof campaignSchedule>;
 
-function parse<Schema extends z.ZodType>(what: string, schema: Schema, value: unknown): z.output<Schema> {
+/** @throws PermanentError whose message names the first wrong field. */
+export function parse<Schema extends z.ZodType>(what: string, schema: Schema, value: unknown): z.output<Schema> {
   const { data, error } = schema.safeParse(value);
   if (error === undefined) return data;
   const [issue] = error.issues;
@@ -96,17 +98,6 @@ export async function scheduleCampaign(
                confirmed_count = ${confirmedCount ?? null}, updated_date = clock_timestamp()
          where id = ${campaign.id} and fence = ${campaign.fence} and status in ('draft', 'scheduled')
            and frozen_at is null and deleted_date is null
-        returning id, fence`,
-  );
-}
-
-/** draft or scheduled -> cancel, as long as nothing was frozen; returns the new ticket, undefined when the campaign has moved on. */
-export async function cancelCampaign(db: Db, tenant: Tenant, campaign: Ticket): Promise<Ticket | undefined> {
-  return asTenant(
-    db,
-    tenant,
-    sql`update campaign set status = 'cancel', fence = fence + 1, updated_date = clock_timestamp()
-         where id = ${campaign.id} and fence = ${campaign.fence} and status in ('draft', 'scheduled') and frozen_at is null
         returning id, fence`,
   );
 }

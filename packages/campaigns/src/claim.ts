@@ -1,5 +1,5 @@
-import type { CampaignTicket, CastType } from '@dueline/contracts';
-import { type Db, sql } from '@dueline/db';
+import type { CampaignTicket, CastType, Tenant } from '@dueline/contracts';
+import { type Db, sql, type Tx } from '@dueline/db';
 
 /** A campaign that this call claimed, and where its ticket goes. */
 export interface ClaimedCampaign {
@@ -64,9 +64,9 @@ export async function releaseCampaign(db: Db, { campaignId, fence }: CampaignTic
   return rowCount === 1;
 }
 
-/** scheduled -> failed for campaigns that never started and whose `not_after` has passed. Returns how many. */
-export async function failLateCampaigns(db: Db): Promise<number> {
-  const { rowCount } = await db.execute(sql`
+/** scheduled -> failed for campaigns that never started and whose `not_after` has passed. Returns which; at most 500. */
+export async function failLateCampaigns(db: Db | Tx): Promise<(Tenant & { id: string })[]> {
+  const { rows } = await db.execute<{ id: string; organizationId: string; lineOaId: string }>(sql`
     with late as materialized (
       select id from campaign
        where status = 'scheduled' and start_date <= app_now() and deleted_date is null
@@ -75,6 +75,7 @@ export async function failLateCampaigns(db: Db): Promise<number> {
          for no key update skip locked
     )
     update campaign set status = 'failed', fence = campaign.fence + 1, reason_code = 'too_late', updated_date = clock_timestamp()
-      from late where campaign.id = late.id`);
-  return rowCount ?? 0;
+      from late where campaign.id = late.id
+    returning campaign.id, organization_id as "organizationId", line_oa_id as "lineOaId"`);
+  return rows;
 }

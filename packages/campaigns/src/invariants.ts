@@ -1,4 +1,5 @@
 import { type AuditLimits, type Invariant, type SQL, sql } from '@dueline/db';
+import { CONTROL_INVARIANTS } from './control-invariants.ts';
 
 const isRecent = ({ historyDays }: AuditLimits): SQL =>
   sql`coalesce(campaign.frozen_at, campaign.created_date) > app_now() - make_interval(days => ${historyDays})`;
@@ -113,4 +114,5 @@ export const CAMPAIGN_INVARIANTS: readonly Invariant[] = [
                                     or exists (select from delivery where campaign_id = campaign.id))`,
   },
   ...CONTENT,
+  ...CONTROL_INVARIANTS,
 ];

@@ -2,14 +2,14 @@ import type { CampaignStatus } from '@dueline/contracts';
 
 /** Every allowed move; each bumps the fence. The guard trigger of the table refuses everything else; a test compares the two. */
 export const TRANSITIONS = {
-  draft: ['scheduled', 'sending', 'cancel'],
-  scheduled: ['draft', 'scheduled', 'sending', 'cancel', 'failed'],
+  draft: ['draft', 'scheduled', 'sending', 'cancel'],
+  scheduled: ['draft', 'scheduled', 'sending', 'paused', 'cancel', 'failed'],
   sending: ['sending', 'scheduled', 'paused', 'cancel', 'sent', 'failed', 'needs_attention'],
-  paused: ['scheduled', 'cancel'],
+  paused: ['paused', 'scheduled', 'cancel'],
   sent: [],
   failed: [],
   cancel: [],
-  needs_attention: ['scheduled', 'cancel', 'sent'],
+  needs_attention: ['needs_attention', 'scheduled', 'cancel', 'sent'],
 } as const satisfies Record<CampaignStatus, readonly CampaignStatus[]>;
 
 /** What every tick key begins with; the UTC minute follows. Source: the seeds. */

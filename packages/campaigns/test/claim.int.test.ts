@@ -56,7 +56,7 @@ test('what is not due, too late, deleted or no longer scheduled is not claimed; 
   const deleted = await dueCampaign(own.db, tenant);
   await own.db.$client.query('update campaign set deleted_date = app_now() where id = $1', [deleted.id]);
   expect(await claim(own.db)).toEqual([]);
-  expect(await failLateCampaigns(own.db)).toBe(1);
+  expect(await failLateCampaigns(own.db)).toHaveLength(1);
   expect(await states(own.db)).toEqual(['scheduled 1', 'failed 2 too_late', 'scheduled 1']);
 });
 
@@ -66,7 +66,7 @@ test('a campaign that was frozen before is claimed after its last instant too: w
   await moveProductTime(own.db, 7_200);
   await age(16);
   expect(await reapCampaigns(own.db, STALE)).toBe(1);
-  expect(await failLateCampaigns(own.db)).toBe(0);
+  expect(await failLateCampaigns(own.db)).toEqual([]);
   expect(await claim(own.db)).toHaveLength(1);
 });
 

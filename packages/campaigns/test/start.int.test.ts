@@ -122,7 +122,7 @@ test('of two last chunks that end at the same moment one close finds the campaig
     return closeCampaigns(own.db, { campaignIds: [id] });
   };
   const closed = await Promise.all([end(0), end(1)]);
-  expect(closed.flat()).toEqual([id]);
+  expect(closed.flat()).toEqual([{ ...tenant, id, status: 'sent', reasonCode: null }]);
   expect(await columnOf(own.db, `select status from campaign where sent_at is not null`)).toEqual(['sent']);
   expect(await closeCampaigns(own.db)).toEqual([]);
 });

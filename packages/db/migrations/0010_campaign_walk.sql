@@ -6,11 +6,16 @@ alter table campaign
   add column frozen_at timestamptz,
   add column sent_at timestamptz,
   add column reason_code text,
+  -- since when it shall not go on; it is `cancel` when nothing of it is at LINE or in doubt any more
+  add column cancel_requested_at timestamptz,
   add constraint campaign_tenant_key unique (organization_id, line_oa_id, id),
+  add constraint campaign_cancel_is_for_good check (cancel_requested_at is null or status in ('paused', 'needs_attention', 'cancel')),
   add constraint campaign_sent_is_frozen check (sent_at is null or frozen_at is not null),
   add constraint campaign_multicast_has_audience check (cast_type <> 'multicast' or audience_id is not null or status in ('draft', 'cancel'));
 -- readers: the close sweep and the reaper, over the few campaigns that are being sent
 create index idx_campaign_sending on campaign (id) where status = 'sending';
+-- readers: the close sweep, over what is cancelled and not at its end
+create index idx_campaign_stopping on campaign (id) where cancel_requested_at is not null and status <> 'cancel';
 -- What was frozen was promised to LINE under its retry keys.
 create trigger campaign_content_is_fixed before update on campaign for each row
   when (old.frozen_at is not null

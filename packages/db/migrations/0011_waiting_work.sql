@@ -268,7 +268,7 @@ create table attention_item (
   id bigint generated always as identity primary key,
   organization_id bigint not null,
   line_oa_id bigint not null,
-  kind text collate "C" not null constraint attention_item_kind_known check (kind in ('action_failed', 'event_dead', 'delivery_unknown', 'delivery_refused', 'account_paused', 'rule_failed', 'rule_loops', 'possible_platform_loss')),
+  kind text collate "C" not null constraint attention_item_kind_known check (kind in ('action_failed', 'event_dead', 'delivery_unknown', 'delivery_refused', 'account_paused', 'rule_failed', 'rule_loops', 'possible_platform_loss', 'campaign_not_sent')),
   -- the id of the row it speaks of, in the table that its kind names
   ref_id text collate "C" not null,
   user_id text collate "C",

@@ -6,6 +6,7 @@ export {
 } from './announce.ts';
 export { giveBackBroadcastPlaces, type Screened, takeBroadcastPlaces } from './broadcast-limit.ts';
 export { type CancelledDelivery, cancelDeliveries } from './cancel.ts';
+export { cancelCampaignDeliveries, type StoppedRequests } from './cancel-campaign.ts';
 export { type ClosedDelivery, closeOverdueDeliveries } from './close-overdue.ts';
 export { createDeliveries, type DeliveryToCreate } from './create.ts';
 export { type ChunkToCreate, createChunkDeliveries } from './create-chunks.ts';
@@ -17,6 +18,12 @@ export { reapDeliveries, reapEarlierBoots } from './reap.ts';
 export { type RefusedDelivery, refusedAmong } from './refused.ts';
 export { renewDeliveries } from './renew.ts';
 export { type Resent, resendDeliveries } from './resend.ts';
+export {
+  type FailedStatus,
+  listUnknownOfCampaign,
+  type RetriedRequest,
+  retryCampaignDeliveries,
+} from './retry-campaign.ts';
 export { type LogicalSend, type MenuEndpoint, retryKey, retryKeyName, type SendEndpoint } from './retry-key.ts';
 export {
   type AcceptedPeople,

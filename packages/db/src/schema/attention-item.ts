@@ -21,6 +21,7 @@ export const attentionItem = pgTable(
         'rule_failed',
         'rule_loops',
         'possible_platform_loss',
+        'campaign_not_sent',
       ],
     }).notNull(),
     refId: text('ref_id').notNull(),

@@ -5,6 +5,7 @@ import { id, instant, tenantColumns } from './columns.ts';
 /**
  * One content to many people at one time. Written by campaigns; moves are guarded, what was frozen is immutable.
  * idx_campaign_scheduled: the claim of campaigns whose minute has come. idx_campaign_sending: the close sweep and the reaper.
+ * idx_campaign_stopping: the close sweep.
  */
 export const campaign = pgTable(
   'campaign',
@@ -29,6 +30,7 @@ export const campaign = pgTable(
     frozenAt: instant('frozen_at'),
     sentAt: instant('sent_at'),
     reasonCode: text('reason_code'),
+    cancelRequestedAt: instant('cancel_requested_at'),
     fence: id('fence').notNull().default(sql`0`),
     createdDate: instant('created_date').notNull().default(sql`app_now()`),
     updatedDate: instant('updated_date').notNull().default(sql`clock_timestamp()`),
@@ -37,6 +39,7 @@ export const campaign = pgTable(
   (table) => [
     unique('campaign_tenant_key').on(table.organizationId, table.lineOaId, table.id),
     index('idx_campaign_sending').on(table.id).where(sql`status = 'sending'`),
+    index('idx_campaign_stopping').on(table.id).where(sql`cancel_requested_at is not null and status <> 'cancel'`),
     index('idx_campaign_scheduled')
       .on(table.startDate, table.id)
       .where(sql`status = 'scheduled' and deleted_date is null`),

@@ -1,0 +1,120 @@
+import { bigintId, type Tenant, type Ticket } from '@dueline/contracts';
+import { errorCode, type SQL, sql, type Tx } from '@dueline/db';
+import { PermanentError } from '@dueline/kernel';
+import { z } from 'zod';
+import { common, instant, parse } from './author.ts';
+import { type CampaignOutcome, type HeldCampaign, holdCampaign, isRefused, moveCampaign } from './control.ts';
+
+const times = {
+  /** RFC 3339. */
+  startDate: instant.optional(),
+  /** RFC 3339; null: none. */
+  notAfter: instant.nullable().optional(),
+  confirmedCount: z.int().min(1).max(2_147_483_647).optional(),
+};
+const campaignEdit = z.strictObject({
+  name: common.name.optional(),
+  messages: common.messages.optional(),
+  audienceId: bigintId.optional(),
+  ...times,
+});
+const campaignReschedule = z.strictObject({ ...times, startDate: instant });
+
+/** What a person changes of a campaign; what is not given stays. */
+export type CampaignEdit = z.input<typeof campaignEdit>;
+/** Another start, and what it must not become; what is not given stays. */
+export type CampaignReschedule = z.input<typeof campaignReschedule>;
+
+/**
+ * Changes what a campaign says, to whom or when, as long as nobody is written down; its status stays, and a ticket in a queue is stale.
+ *
+ * @throws PermanentError whose message names the first wrong field, or says that the audience is not one of this account.
+ */
+export async function editCampaign(
+  tx: Tx,
+  tenant: Tenant,
+  { campaign, ...edit }: CampaignEdit & { campaign: Ticket },
+): Promise<CampaignOutcome> {
+  const wanted = parse('edit', campaignEdit, edit);
+  const from = ['draft', 'scheduled', 'paused', 'needs_attention'] as const;
+  const held = await holdCampaign(tx, tenant, { campaign, needs: { from, frozen: false } });
+  return isRefused(held) ? held : change(tx, held, { to: held.status, ...wanted });
+}
+
+/**
+ * scheduled, paused or needs_attention -> scheduled for another time, as long as nobody is written down. What was frozen is resumed or retried
+ * instead: it goes on where it was.
+ *
+ * @throws PermanentError whose message names the first wrong field.
+ */
+export async function rescheduleCampaign(
+  tx: Tx,
+  tenant: Tenant,
+  { campaign, ...edit }: CampaignReschedule & { campaign: Ticket },
+): Promise<CampaignOutcome> {
+  const wanted = parse('schedule', campaignReschedule, edit);
+  const from = ['scheduled', 'paused', 'needs_attention'] as const;
+  const held = await holdCampaign(tx, tenant, { campaign, needs: { from, frozen: false } });
+  return isRefused(held) ? held : change(tx, held, { to: 'scheduled', reasonCode: null, ...wanted });
+}
+
+/**
+ * needs_attention -> scheduled for a campaign that met more people than were confirmed: these are confirmed now.
+ *
+ * @throws PermanentError when the count is not one.
+ */
+export async function confirmCampaign(
+  tx: Tx,
+  tenant: Tenant,
+  { campaign, confirmedCount }: { campaign: Ticket; confirmedCount: number },
+): Promise<CampaignOutcome> {
+  const wanted = parse('confirmation', z.strictObject({ confirmedCount: times.confirmedCount }), { confirmedCount });
+  const held = await holdCampaign(tx, tenant, { campaign, needs: { from: ['needs_attention'], frozen: false } });
+  if (isRefused(held)) return held;
+  if (held.isTooLate) return { result: 'refused', refusal: 'too_late', status: held.status };
+  return change(tx, held, { to: 'scheduled', reasonCode: null, ...wanted });
+}
+
+/** scheduled -> draft, as long as nobody is written down: it does not start until it is scheduled again. */
+export async function unscheduleCampaign(
+  tx: Tx,
+  tenant: Tenant,
+  { campaign }: { campaign: Ticket },
+): Promise<CampaignOutcome> {
+  const held = await holdCampaign(tx, tenant, { campaign, needs: { from: ['scheduled'], frozen: false } });
+  return isRefused(held) ? held : moveCampaign(tx, held, { to: 'draft' });
+}
+
+type Change = z.output<typeof campaignEdit> & { to: HeldCampaign['status']; reasonCode?: null };
+
+async function change(tx: Tx, held: HeldCampaign, { to, ...wanted }: Change): Promise<CampaignOutcome> {
+  const { messages } = wanted;
+  const columns = {
+    name: wanted.name,
+    messages: messages && JSON.stringify(messages),
+    audience_id: wanted.audienceId,
+    start_date: wanted.startDate,
+    not_after: wanted.notAfter,
+    confirmed_count: wanted.confirmedCount,
+    reason_code: wanted.reasonCode,
+  };
+  const given = Object.entries(columns).filter(([, value]) => value !== undefined);
+  const set = sql.join(given.map(([name, value]): SQL => sql`, ${sql.identifier(name)} = ${value}`));
+  try {
+    const outcome = await moveCampaign(tx, held, { to, set });
+    await checkWhole(tx, held.id);
+    return outcome;
+  } catch (error) {
+    if (errorCode(error) === '23503') throw new PermanentError('edit is invalid at /audienceId: no such audience');
+    throw error;
+  }
+}
+
+/** @throws PermanentError when the fields do not fit together; the caller's transaction is rolled back. */
+async function checkWhole(tx: Tx, id: string): Promise<void> {
+  const { rows } = await tx.execute<{ early: boolean; aimless: boolean }>(sql`
+    select coalesce(not_after <= start_date, false) as early, cast_type = 'broadcast' and audience_id is not null as aimless
+      from campaign where id = ${id}`);
+  if (rows[0]?.early) throw new PermanentError('edit is invalid at /notAfter: must be later than startDate');
+  if (rows[0]?.aimless) throw new PermanentError('edit is invalid at /audienceId: a broadcast goes to all friends');
+}
