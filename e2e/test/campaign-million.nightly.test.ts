@@ -29,3 +29,22 @@ test(
     expect(code).toBe(0);
   },
 );
+
+test(
+  'a million people, cancelled in the middle: within a second nothing new begins, and everybody is accepted or cancelled [T23]',
+  PATIENCE,
+  async () => {
+    const size = ['--recipients', String(MILLION), '--campaigns', '1', '--faults', '0', '--kills', '0'];
+    const { code, result } = await runCampaigns(1, [...size, '--act', 'cancel']);
+
+    expect(result).toMatchObject(EVERYBODY_ONCE);
+    const [stop] = result.stops;
+    expect(stop).toMatchObject({ verb: 'cancel', lid: 'c:0' });
+    expect(stop.waitedMs).toBeLessThan(1_000);
+    expect(stop.lastNewMs).toBeLessThan(1_000);
+    const [{ status, accepted, cancelled }] = result.campaigns;
+    expect({ status, people: accepted + cancelled }).toEqual({ status: 'cancel', people: MILLION });
+    expect(cancelled).toBeGreaterThan(MILLION / 10);
+    expect(code).toBe(0);
+  },
+);

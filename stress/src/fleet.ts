@@ -70,6 +70,8 @@ export async function startFleet(stack: Stack, processes: Readonly<Partial<Recor
     },
     freeze: async ({ role, slot: place, forMs }) => freezeSlot(await victim(role, place), forMs, counts),
     restart: async (meanwhile) => {
+      // Whoever is being replaced is waited for, and nobody dies meanwhile.
+      for (const slot of slots) (await untilUp([slot], 0)).isDown = true;
       await Promise.all(slots.map(({ app }) => app.stop()));
       await meanwhile();
       for (const slot of slots) await start(slot);

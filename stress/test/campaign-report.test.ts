@@ -30,6 +30,7 @@ function found(states: readonly (readonly [number, RecipientState])[], changed: 
     },
     ...{ history: HISTORY, rolls: rolls.campaigns, fleet: { ended: [] }, checkMs: 0, kills: [], faults: {}, audit: [] },
     ...{ results: [{ lid: 'c:0', status: 'sent', counts: COUNTS }], summary: [LINE] },
+    stops: [],
     pace: { attempts: 1, perSecond: 1, p50Ms: 1, p99Ms: 1 },
     ...changed,
   };

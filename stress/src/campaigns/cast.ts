@@ -25,6 +25,8 @@ export interface Stopped {
   readonly campaign: StagedCampaign;
   readonly atMs: number;
   readonly untilMs?: number;
+  /** From the wish to the acknowledgement, in milliseconds. */
+  readonly waitedMs: number;
 }
 
 /** What a person does in the middle of a run. @returns What was acknowledged. */

@@ -1,10 +1,12 @@
 import { parseArgs } from 'node:util';
 import { type Command, untilInterrupted } from '@dueline/demo';
+import { cancelInTheMiddle, pauseForAnHour } from './acts.ts';
 import { CAMPAIGN_FAULTS } from './plan.ts';
 import type { CampaignReport } from './report.ts';
 import { type CampaignOptions, runCampaigns } from './run.ts';
 
-const HELP = `usage: ./dueline chaos --campaign --seed N [--recipients N] [--campaigns N] [--faults P] [--kills K] [--json]
+const HELP = `usage: ./dueline chaos --campaign --seed N [--recipients N] [--campaigns N] [--faults P] [--kills K]
+                       [--latency MS] [--act cancel|pause] [--json]
 
   Campaigns, the first of them to N people, go out through two processes of each app, while LINE fails and every app is killed K
   times; then everybody is called: what the product says of each, what LINE delivered, and what the campaigns count must agree.
@@ -12,17 +14,28 @@ const HELP = `usage: ./dueline chaos --campaign --seed N [--recipients N] [--cam
 
   --recipients N  people of the first campaign (20000)    --campaigns N  in all, the others to 1,100 people or all friends (4)
   --faults P      requests to LINE that meet one, in percent (10)        --kills K  deaths of each app (1)
+  --latency MS    how long LINE takes for each request (0)
+  --act A         in the middle the first campaign is cancelled, or paused for an hour in which all apps start again
   --json          one JSON object as the last line of standard output; the rest goes to standard error
 
   Played: ${CAMPAIGN_FAULTS.join(', ')}
 `;
 
-const NUMBERS = { seed: undefined, recipients: 20_000, campaigns: 4, faults: 10, kills: 1 };
+const ACTS = { cancel: cancelInTheMiddle, pause: pauseForAnHour() } as const;
+
+const NUMBERS = { seed: undefined, recipients: 20_000, campaigns: 4, faults: 10, latency: 0, kills: 1 };
 const LIMITS: Readonly<Record<keyof typeof NUMBERS, readonly [number, number]>> = {
-  ...{ seed: [0, 999_999_999], recipients: [1, 5_000_000], campaigns: [1, 50], faults: [0, 90], kills: [0, 100] },
+  ...{
+    seed: [0, 999_999_999],
+    recipients: [1, 5_000_000],
+    campaigns: [1, 50],
+    faults: [0, 90],
+    latency: [0, 900],
+    kills: [0, 100],
+  },
 };
 
-type Options = Omit<CampaignOptions, 'env' | 'tell' | 'interrupted' | 'act'> & { readonly json: boolean };
+type Options = Omit<CampaignOptions, 'env' | 'tell' | 'interrupted'> & { readonly json: boolean };
 
 function readOptions(args: readonly string[]): Options | 'help' {
   const { values } = parseArgs({
@@ -30,6 +43,7 @@ function readOptions(args: readonly string[]): Options | 'help' {
     options: {
       ...{ campaign: { type: 'boolean' }, seed: { type: 'string' }, recipients: { type: 'string' } },
       ...{ campaigns: { type: 'string' }, faults: { type: 'string' }, kills: { type: 'string' } },
+      ...{ latency: { type: 'string' }, act: { type: 'string' } },
       ...{ json: { type: 'boolean', default: false }, help: { type: 'boolean', short: 'h', default: false } },
     },
   });
@@ -41,9 +55,13 @@ function readOptions(args: readonly string[]): Options | 'help' {
       throw new Error(`--${name} takes a whole number from ${least} to ${most}`);
     return Number(text);
   };
+  const act = Object.entries(ACTS).find(([name]) => name === values.act)?.[1];
+  if (values.act !== undefined && act === undefined) throw new Error(`--act takes ${Object.keys(ACTS).join(' or ')}`);
   return {
+    act,
     ...{ seed: numberOf('seed'), recipients: numberOf('recipients'), campaigns: numberOf('campaigns') },
-    ...{ share: numberOf('faults') / 100, kills: numberOf('kills'), json: values.json },
+    ...{ share: numberOf('faults') / 100, latencyMs: numberOf('latency'), kills: numberOf('kills') },
+    json: values.json,
   };
 }
 

@@ -1,6 +1,6 @@
 import { getCampaignResult } from '@dueline/campaigns';
 import type { Db } from '@dueline/db';
-import { checkHistory, type ExportRecord, ledgerOfSimulator, type SummaryRow } from '@dueline/line-simulator';
+import { checkHistory, ledgerOfSimulator, type SummaryRow } from '@dueline/line-simulator';
 import { countFaults } from '../chaos/count-faults.ts';
 import { exportHistory } from '../chaos/export.ts';
 import { ATTEMPT } from '../chaos/faults.ts';
@@ -9,7 +9,8 @@ import type { Cast, Stopped } from './cast.ts';
 import type { MemoryMeter } from './memory.ts';
 import { type CampaignReport, reportOf } from './report.ts';
 import { createRollCall, type RollCall } from './roll-call.ts';
-import { CHANNEL_IDS, type StagedCampaign } from './stage.ts';
+import type { StagedCampaign } from './stage.ts';
+import { readStops, stopRecord } from './stops.ts';
 
 export interface ToJudge {
   readonly seed: number;
@@ -40,6 +41,7 @@ export async function judge(cast: Cast, run: ToJudge): Promise<CampaignReport> {
     summary: await readSummary(stack.line.controlUrl),
     faults: await countFaults(ledger.requests()),
     pace: await readPace(db),
+    stops: await readStops(db, ledger, run.stopped),
     audit: await auditFindings(db),
   });
 }
@@ -54,15 +56,6 @@ async function* records({ database, clock }: Cast, stopped: readonly Stopped[], 
   }
   yield* stopped.map(stopRecord);
 }
-
-/** What had been begun before is at LINE within a second. */
-const UNDER_WAY_MS = 1_000;
-
-const stopRecord = ({ verb, campaign, atMs, untilMs }: Stopped): ExportRecord => ({
-  ...{ kind: 'stop', verb, lid: campaign.lid, channelId: CHANNEL_IDS[campaign.to] },
-  at: new Date(atMs + UNDER_WAY_MS).toISOString(),
-  ...(untilMs !== undefined && { until: new Date(untilMs).toISOString() }),
-});
 
 /** A campaign, and what the product says became of its people. */
 export interface CampaignOutcome {

@@ -12,6 +12,8 @@ export interface Size {
   readonly campaigns: number;
   /** Of the requests to LINE so many meet a fault, 0 to 1. */
   readonly share: number;
+  /** How long LINE takes for each request that meets no other fault, in milliseconds. */
+  readonly latencyMs: number;
   /** Deaths of each app. */
   readonly kills: number;
 }
@@ -57,8 +59,9 @@ export const TOWN = 1_100;
 const CHUNK = 500;
 const CAMPAIGN_EVERY_MS = 1_500;
 const SPELLS = 100;
-/** One person in so many is refused while F22 is played. */
-const POISONED_PER = 5_000;
+const CALM_MS = 60_000;
+/** One person in so many is refused. */
+const POISONED_PER = 10_000;
 
 /** Faults of the list that say nothing about campaigns, and why. */
 export const NOT_FOR_CAMPAIGNS: Partial<Record<FaultId, string>> = {
@@ -71,8 +74,13 @@ export const CAMPAIGN_FAULTS = FAULTS.filter(
   (fault) => NOT_FOR_CAMPAIGNS[fault] === undefined && LEFT_OUT[fault] === undefined,
 );
 
+/** Whom LINE refuses, it refuses in any weather. */
+const POISON: FaultId = 'F22';
+const CHANGING = CAMPAIGN_FAULTS.filter((fault) => fault !== POISON);
+
 /** The schedule of a seed: the same numbers make the same schedule. Pure. */
-export function planCampaigns({ seed, recipients, campaigns: count, share, kills }: Size): CampaignPlan {
+export function planCampaigns({ campaigns: count, ...size }: Size): CampaignPlan {
+  const { seed, recipients, share, kills } = size;
   const random = createRandom(seed);
   const campaigns = Array.from({ length: count }, (_, n): PlannedCampaign => {
     const castType = n % 4 === 2 ? 'broadcast' : 'multicast';
@@ -85,28 +93,33 @@ export function planCampaigns({ seed, recipients, campaigns: count, share, kills
   );
   return {
     ...{ recipients, campaigns, requests },
-    weather: share === 0 ? [] : planWeather(random, { share, recipients }),
+    weather: share === 0 ? [{ forMs: CALM_MS, faults: [], rules: slow(size) }] : planWeather(random, size),
     kills: APP_NAMES.flatMap((role) => planKills(random, role, kills)),
   };
 }
 
-/** Every fault once before any comes again, two or three at a time, for some seconds. */
-function planWeather(random: Random, { share, recipients }: { share: number; recipients: number }): Weather[] {
+/** Every fault once before any comes again, two or three at a time, for some seconds; some people are refused all the time. */
+function planWeather(random: Random, size: Omit<Size, 'campaigns'>): Weather[] {
+  const { share, recipients } = size;
   const poisoned = poisonedOf(random, recipients);
   let deck: FaultId[] = [];
   const draw = (): FaultId => {
-    if (deck.length === 0) deck = shuffled(random, CAMPAIGN_FAULTS);
+    if (deck.length === 0) deck = shuffled(random, CHANGING);
     return deck.pop() ?? 'F05';
   };
   return Array.from({ length: SPELLS }, (_, spell) => {
     const faults = [...new Set(Array.from({ length: random.int(2, 3) }, draw))];
     const probability = 1 - (1 - share) ** (1 / faults.length);
-    const rules = faults
+    const rules = [...faults, POISON]
       .flatMap((fault) => rulesOf(fault, { random, poisoned, tag: String(spell) }))
       .map((rule) => atRate(rule, probability));
-    return { forMs: random.int(2_000, 4_000), faults, rules };
+    return { forMs: random.int(2_000, 4_000), faults: [...faults, POISON], rules: [...rules, ...slow(size)] };
   });
 }
+
+/** Behind all other faults, for the first that a request falls under is played. */
+const slow = ({ latencyMs: ms }: Pick<Size, 'latencyMs'>): FaultRule[] =>
+  ms === 0 ? [] : [{ id: 'F01.slow', effect: { type: 'latency', ms } }];
 
 /** About how many requests a burst meets. */
 const BURST = 10;
@@ -125,7 +138,7 @@ function atRate(rule: FaultRule, probability: number): FaultRule {
 /** So few that a chunk here and there must be split. */
 function poisonedOf(random: Random, recipients: number): string[] {
   const some = (prefix: string, among: number) =>
-    Array.from({ length: Math.max(3, Math.round(among / POISONED_PER)) }, () =>
+    Array.from({ length: Math.max(2, Math.round(among / POISONED_PER)) }, () =>
       nthUserId(prefix, random.int(0, among - 1)),
     );
   return [...new Set([...some(PREFIXES.crowd, recipients), ...some(PREFIXES.town, TOWN)])];

@@ -32,7 +32,8 @@ export function createProgress(db: Db, requests: number): UntilShare {
     let last = -1;
     let busyAt = performance.now();
     for (let movedAt = busyAt; performance.now() - movedAt < PATIENCE_MS; await sleep(POLL_MS, signal)) {
-      const { share, busy } = await read();
+      // While the database is away nothing moves, and somebody is busy.
+      const { share, busy } = await read().catch(() => ({ share: last, busy: 1 }));
       if (signal.aborted || share >= wanted || performance.now() - busyAt > IDLE_MS) return;
       if (busy > 0) busyAt = performance.now();
       if (share > last) movedAt = performance.now();

@@ -4,6 +4,7 @@ import type { Fleet } from '../fleet.ts';
 import type { CampaignOutcome, Pace, ToJudge } from './judge.ts';
 import type { PlannedKill } from './plan.ts';
 import type { Roll } from './roll-call.ts';
+import type { StopTimes } from './stops.ts';
 
 const SAMPLE = 10;
 
@@ -20,6 +21,7 @@ export interface Found {
   /** How many requests met each fault. */
   readonly faults: Readonly<Record<string, number>>;
   readonly pace: Pace;
+  readonly stops: readonly StopTimes[];
   readonly audit: readonly string[];
 }
 
@@ -41,7 +43,13 @@ export function reportOf(found: Found) {
     ...{ open: run.open.length, ended: fleet.ended.length },
     ...{ states: sumOf(rolls), receipts: history.checked.receipts, requests: history.checked.requests },
     campaigns: results.map(({ counts, ...result }) => ({ ...result, ...counts, ...ofLine(summary, result.lid) })),
-    ...{ faults, kills: killsOf(found.kills), invariants: broken, lineViolations: history.violations },
+    ...{
+      stops: found.stops,
+      faults,
+      kills: killsOf(found.kills),
+      invariants: broken,
+      lineViolations: history.violations,
+    },
     seconds: { populate: secondsOf(run.populateMs), send: secondsOf(run.sendMs), check: secondsOf(found.checkMs) },
     ...{ ...pace, rssMiB: { ...run.memory.peaks } },
     samples: {

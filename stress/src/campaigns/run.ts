@@ -33,10 +33,14 @@ const SETTINGS = {
   ...{ PAUSED_LOOK_SECONDS: '0.5', BREAKER_OPEN_SECONDS: '3', DATABASE_MAX_CONNECTIONS: '8' },
 };
 /** Beside faults: so few at once that a request is answered in time on a busy machine. */
-const UNDER_FAULTS = { ATTEMPT_DEADLINE_SECONDS: String(ATTEMPT.deadlineMs / 1_000), SEND_CONCURRENCY: '8' };
+const UNDER_FAULTS = { deadlineMs: ATTEMPT.deadlineMs, most: 8 };
 /** Without faults: LINE's own pace, as in production. */
-const CALM = { ATTEMPT_DEADLINE_SECONDS: '15', SEND_CONCURRENCY: '50' };
+const CALM = { deadlineMs: 15_000, most: 50 };
+/** Of all requests so few are on their way at once that a small campaign takes a while too. */
+const PART = 40;
 const REPLICAS = 2;
+/** For a statement about a million people on a busy machine. */
+const PATIENCE_MS = 600_000;
 const BLOCKED = 0.05;
 /** How long a death waits that comes before anything is sent, for each hundredth. */
 const BEFORE_MS = 100;
@@ -45,10 +49,13 @@ const BEFORE_MS = 100;
 export async function runCampaigns(options: CampaignOptions): Promise<CampaignReport> {
   const { env, tell, share } = options;
   const plan = planCampaigns(options);
-  const appEnv = { ...SETTINGS, ...(share === 0 ? CALM : UNDER_FAULTS) };
+  const { deadlineMs, most } = share === 0 ? CALM : UNDER_FAULTS;
+  const concurrency = Math.min(most, Math.max(2, Math.round(plan.requests / PART)));
+  const pace = { ATTEMPT_DEADLINE_SECONDS: String(deadlineMs / 1_000), SEND_CONCURRENCY: String(concurrency) };
+  const appEnv = { ...SETTINGS, ...pace };
   const stack = await startStack({ env, tell, name: 'campaigns', appEnv, channels: channelsFor(plan) });
   const database = openDatabase({
-    ...{ url: stack.databaseUrl, applicationName: 'campaigns', maxConnections: 4 },
+    ...{ url: stack.databaseUrl, applicationName: 'campaigns', maxConnections: 4, statementTimeoutMs: PATIENCE_MS },
     onError: () => undefined, // the statement in hand throws
   });
   try {
@@ -104,9 +111,7 @@ function lanesOf(
   return [
     plan.campaigns.map((campaign) => ({ atMs: campaign.atMs, play: () => stage.schedule(campaign) })),
     [{ atMs: 0, play: (signal) => untilShare(1, signal).finally(() => over.abort()) }],
-    plan.weather.length === 0
-      ? []
-      : [{ atMs: 0, play: (signal) => playWeather({ plan, line, seed }, AbortSignal.any([signal, over.signal])) }],
+    [{ atMs: 0, play: (signal) => playWeather({ plan, line, seed }, AbortSignal.any([signal, over.signal])) }],
     ...APP_NAMES.map((role) => deathsOf(role, cast, over.signal)),
     act === undefined ? [] : [{ atMs: 0, play: async (signal) => void stopped.push(...(await act(cast, signal))) }],
   ];

@@ -86,11 +86,11 @@ async function populate(
        select $5::bigint, person.* from (${people}) as person`,
       [...values, audienceId],
     );
+    await client.query('analyze line_user, audience_member');
     await client.query('commit');
   } finally {
     client.release();
   }
-  await db.$client.query('analyze line_user, audience_member');
 }
 
 async function writeCampaign(
