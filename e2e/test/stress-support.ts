@@ -12,3 +12,21 @@ async function runSeed(command: 'stress' | 'chaos', seed: number, args: readonly
 
 export const runStress = (seed: number, args: readonly string[]) => runSeed('stress', seed, args);
 export const runChaos = (seed: number, args: readonly string[]) => runSeed('chaos', seed, args);
+export const runCampaigns = (seed: number, args: readonly string[]) => runSeed('chaos', seed, ['--campaign', ...args]);
+
+/** What a run of campaigns ends with in which nobody is lost, doubled or unexplained and everything agrees. */
+export const EVERYBODY_ONCE = {
+  ...{
+    ok: true,
+    violations: 0,
+    lost: 0,
+    doubled: 0,
+    unexplained: 0,
+    twice: 0,
+    miscounted: 0,
+    audit: 0,
+    open: 0,
+    ended: 0,
+  },
+  invariants: {},
+};

@@ -2,6 +2,7 @@ import { createWriteStream } from 'node:fs';
 import { finished } from 'node:stream/promises';
 import { parseArgs } from 'node:util';
 import { runCommand, untilInterrupted } from '@dueline/demo';
+import { campaignCommand } from './campaigns/command.ts';
 import { LEFT_OUT } from './chaos/faults.ts';
 import { PLANTS, type Plant, runWithMistake } from './chaos/plants.ts';
 import type { ChaosReport } from './chaos/report.ts';
@@ -19,6 +20,7 @@ const HELP = `usage: ./dueline chaos --seed N [--minutes M] [--json] [--export F
   --plant P      something wrong on purpose, which must be found: a LINE that forgets keys, a new key for each attempt, or blaming
                  everybody whom LINE refuses
 
+  With --campaign, campaigns to many people: see './dueline chaos --campaign --help'.
   Not played yet: ${Object.keys(LEFT_OUT).join(', ')}
 `;
 
@@ -86,4 +88,6 @@ function linesOf({ samples, states, faults, invariants, violations, ...counts }:
   ];
 }
 
-await runCommand({ help: HELP, read: readOptions, run: (options) => chaos(process.argv.slice(2), options) });
+await (process.argv.includes('--campaign')
+  ? runCommand(campaignCommand(process.env))
+  : runCommand({ help: HELP, read: readOptions, run: (options) => chaos(process.argv.slice(2), options) }));

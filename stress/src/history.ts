@@ -88,7 +88,8 @@ async function openRows(db: Db, mayCancel: boolean): Promise<string[]> {
 /** Twice the interval of the reaper and of the sweeps under fault, and their CAMPAIGN_STALE_SECONDS. */
 const LIMITS = { leaseOverSeconds: 2, silentSeconds: 3, overdueSeconds: 2, historyDays: 1 };
 
-async function auditFindings(db: Db): Promise<string[]> {
+/** What the audit finds, in words, under leases and intervals of seconds. */
+export async function auditFindings(db: Db): Promise<string[]> {
   const invariants = [
     ...DB_INVARIANTS,
     ...TRIGGER_RULE_INVARIANTS,

@@ -8,7 +8,7 @@ const RATE = 200;
 const MAX_DELAY_SECONDS = 10;
 /** The roles that work on waiting actions. */
 export const ROLES = ['pg-listener', 'trigger-worker', 'cron-scheduler', 'line-delivery'] as const satisfies AppName[];
-export type Role = (typeof ROLES)[number];
+type Role = (typeof ROLES)[number];
 
 /** How much of what; the seed says when and to whom. */
 export interface Size {

@@ -26,3 +26,13 @@ export function createRandom(seed: number): Random {
     },
   };
 }
+
+/** The same items in another order. */
+export function shuffled<Item>(random: Random, items: readonly Item[]): Item[] {
+  const rest = [...items];
+  for (let last = rest.length - 1; last > 0; last -= 1) {
+    const other = random.int(0, last);
+    [rest[last], rest[other]] = [rest[other] as Item, rest[last] as Item];
+  }
+  return rest;
+}

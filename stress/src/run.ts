@@ -8,7 +8,7 @@ import { type Fleet, startFleet } from './fleet.ts';
 import { isOver, judgeHistory } from './history.ts';
 import { type Meddler, startMeddling } from './messages.ts';
 import { click, createPeople, operateOn, type People } from './people.ts';
-import { type Plan, planRun, type Size } from './plan.ts';
+import { type Plan, planRun, ROLES, type Size } from './plan.ts';
 import { type Report, report } from './report.ts';
 import { playLanes, type Scene } from './timeline.ts';
 import { writeActions } from './write-actions.ts';
@@ -71,7 +71,7 @@ export async function run(options: RunOptions): Promise<Report> {
   });
   try {
     const accounts = await seedAccounts(stack, plan.actions);
-    const fleet = await startFleet(stack, () => options.processes);
+    const fleet = await startFleet(stack, Object.fromEntries(ROLES.map((role) => [role, options.processes])));
     tell(`${options.processes} processes in each role; the apps log to ${stack.logFolder}`);
     const meddler = await startMeddling(stack, plan);
     const stage = { plan, db: database.db, accounts, fleet, people: createPeople(), meddler };

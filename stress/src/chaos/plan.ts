@@ -1,6 +1,6 @@
 import { type FaultRule, nthUserId } from '@dueline/line-simulator';
 import { ROLES, type Plan as StressPlan } from '../plan.ts';
-import { createRandom, type Random } from '../random.ts';
+import { createRandom, type Random, shuffled } from '../random.ts';
 import { AMNESIA, DARKNESS, FAULTS, type FaultId, HOLDS_REQUESTS, LEFT_OUT, rulesOf } from './faults.ts';
 
 /** How much of what; the seed says when and to whom. */
@@ -125,15 +125,6 @@ function planWeather(random: Random, { durationMs, nightMs, isNight, poisoned, f
   }
   const dusk: Weather = { atMs: nightMs - NIGHT.beforeMs, faults: ['F08', 'F02'], rules: DARKNESS };
   return [...weather, dusk].toSorted((a, b) => a.atMs - b.atMs);
-}
-
-function shuffled<Item>(random: Random, items: readonly Item[]): Item[] {
-  const rest = [...items];
-  for (let last = rest.length - 1; last > 0; last -= 1) {
-    const other = random.int(0, last);
-    [rest[last], rest[other]] = [rest[other] as Item, rest[last] as Item];
-  }
-  return rest;
 }
 
 function planCampaigns(random: Random, durationMs: number, isNight: (atMs: number) => boolean): PlannedCampaign[] {

@@ -1,15 +1,10 @@
 import { type Database, type Db, openDatabase } from '@dueline/db';
 import { type Stack, startStack } from '@dueline/demo';
-import {
-  checkHistory,
-  type ExportRecord,
-  type HistoryReport,
-  ledgerOfSimulator,
-  type RequestRow,
-} from '@dueline/line-simulator';
+import { checkHistory, type ExportRecord, type HistoryReport, ledgerOfSimulator } from '@dueline/line-simulator';
 import { type Fleet, startFleet } from '../fleet.ts';
 import { playLanes, type Scene } from '../timeline.ts';
 import { createProductClock, type ProductClock } from './clock.ts';
+import { countFaults } from './count-faults.ts';
 import { exportHistory } from './export.ts';
 import { ATTEMPT } from './faults.ts';
 import { controlLine, type LineControl } from './line.ts';
@@ -70,7 +65,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
       channels.map(({ channelId }) => channelId),
     );
     await line.blockSome(RULES_CHANNEL, BLOCKED);
-    const fleet = await startFleet(stack, (role) => PROCESSES[role]);
+    const fleet = await startFleet(stack, PROCESSES);
     const clock = createProductClock({ ...stack, database });
     const cast: Cast = { plan, seed, line, stage, fleet, clock };
     tell(`faults for ${Math.round(plan.durationMs / 1_000)} s; the apps log to ${stack.logFolder}`);
@@ -130,23 +125,7 @@ async function judge(
     ...{ ledger, records: records(database.db), seed: String(options.seed) },
     ...{ faultsEndedAt: options.faultsEndedAt, endedAt: clock.now(), attemptTimeoutMs: ATTEMPT.deadlineMs },
   });
-  const faults = await countFaults(ledger.requests() as AsyncIterable<RequestRow>);
-  return reportOf({
-    ...options,
-    history,
-    records: kept,
-    planned: stage.planned,
-    poisoned: cast.plan.poisoned,
-    fleet,
-    faults,
-  });
-}
-
-async function countFaults(requests: AsyncIterable<RequestRow>): Promise<Record<string, number>> {
-  const counts = new Map<string, number>();
-  for await (const { faultId } of requests) {
-    const [fault] = faultId?.split('.') ?? [];
-    if (fault !== undefined) counts.set(fault, (counts.get(fault) ?? 0) + 1);
-  }
-  return Object.fromEntries([...counts].toSorted(([a], [b]) => a.localeCompare(b)));
+  const faults = await countFaults(ledger.requests());
+  const { poisoned } = cast.plan;
+  return reportOf({ ...options, history, records: kept, planned: stage.planned, poisoned, fleet, faults });
 }
