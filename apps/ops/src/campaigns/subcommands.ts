@@ -1,4 +1,5 @@
 import { cancelSubcommand } from './cancel.ts';
+import { linkSubcommand } from './link.ts';
 import { listSubcommand } from './list.ts';
 import { resultsSubcommand } from './results.ts';
 import { showSubcommand } from './show.ts';
@@ -9,5 +10,6 @@ export const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
   list: listSubcommand,
   show: showSubcommand,
   results: resultsSubcommand,
+  link: linkSubcommand,
   cancel: cancelSubcommand,
 };
