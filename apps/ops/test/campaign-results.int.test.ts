@@ -137,3 +137,24 @@ test('of a broadcast requests are told and no people; of what has not begun, tha
   const other = await insertTenant(own.db);
   expect(await campaignsOf(own)('results', id, '--account', other.lineOaId)).toMatchObject({ code: 1, out: '' });
 });
+
+test('a campaign gets a code for a link of its account, the same again, and none for what is no link of its account', async () => {
+  const link = (...args: string[]) => campaignsOf(own)('link', broadcast, '--account', tenant.lineOaId, ...args);
+  const made = JSON.parse((await link('--url', 'https://example.com/new', '--name', 'new', '--json')).out);
+  expect(made).toEqual({
+    ...{ id: broadcast, trackedLinkId: expect.any(String), code: expect.stringMatching(/^[\w-]{22}$/) },
+  });
+  expect(JSON.parse((await link('--link', made.trackedLinkId, '--json')).out)).toEqual(made);
+  expect((await results(broadcast)).out).toMatch(/^ {2}new +0 +0 /m);
+  const theirs = await createTrackedLink(own.db, await insertTenant(own.db), { name: 'x', url: 'https://example.com' });
+  expect(await link('--link', theirs)).toMatchObject({ code: 1, error: 'no such link in this account' });
+});
+
+test.for([
+  [[], 'link needs --link <id>, or --url <url> and --name <name>'],
+  [['--link', 'shop'], '--link shop: the id of a link'],
+  [['--url', 'https://example.com'], '--url and --name belong together'],
+] as const)('a link asked for with %j is refused: %s', async ([args, why]) => {
+  const { code, error } = await campaignsOf(own)('link', broadcast, ...args);
+  expect([code, error.split('\n')[0]]).toEqual([2, why]);
+});

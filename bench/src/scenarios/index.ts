@@ -7,6 +7,7 @@ import { lateScenario } from './late.ts';
 import { mqScenario } from './mq.ts';
 import { pushScenario } from './push.ts';
 import { replicasScenario } from './replicas.ts';
+import { resultsScenario } from './results.ts';
 import { scheduleScenario } from './schedule.ts';
 import { soakScenario } from './soak.ts';
 
@@ -19,6 +20,7 @@ export const SCENARIOS: readonly Scenario[] = [
   scheduleScenario,
   mqScenario,
   pushScenario,
+  resultsScenario,
   crashScenario,
   soakScenario,
 ];

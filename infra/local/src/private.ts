@@ -25,10 +25,18 @@ export const missingServers = (env: NodeJS.ProcessEnv): string[] => missingPacka
  * Starts servers of the caller's own, to be ended and started again: what was committed and confirmed outlives a kill.
  *
  * @param options.stateFolder A folder that git ignores, for data and records of what runs.
+ * @param options.acknowledgementTimeoutMs How long RabbitMQ waits for an acknowledgement before it closes the channel; RabbitMQ's 30
+ *   minutes when not given.
  * @throws LocalServicesError when one is not installed or does not start.
  */
-export const startKillable = ({ stateFolder, env }: { stateFolder: string; env: NodeJS.ProcessEnv }) =>
-  startPrivate({ stateFolder, env, binaries: findBinaries(env), durability: 'server' });
+export const startKillable = ({
+  env,
+  ...options
+}: {
+  stateFolder: string;
+  env: NodeJS.ProcessEnv;
+  acknowledgementTimeoutMs?: number;
+}) => startPrivate({ ...options, env, binaries: findBinaries(env), durability: 'server' });
 
 /**
  * Starts servers of the caller's own that are set as in production: what is committed is on the disk.
@@ -45,11 +53,13 @@ export async function startPrivate({
   env,
   binaries,
   durability = 'none',
+  ...broker
 }: {
   stateFolder: string;
   env: NodeJS.ProcessEnv;
   binaries: Binaries;
   durability?: Durability;
+  acknowledgementTimeoutMs?: number;
 }): Promise<PrivateServices> {
   const { postgres, redis, rabbitmq, epmd } = binaries;
   if (!postgres || !redis || !rabbitmq || !epmd) throw new LocalServicesError('not all servers are installed');
@@ -57,7 +67,7 @@ export async function startPrivate({
   const starts = [
     again('postgres', (name) => startPostgres(run, { name, binFolder: postgres, durability })),
     again('redis', (name) => startRedis(run, { name, command: redis })),
-    again('rabbitmq', (name) => startRabbit(run, { name, command: rabbitmq, epmd })),
+    again('rabbitmq', (name) => startRabbit(run, { name, command: rabbitmq, epmd, ...broker })),
   ] as const;
   try {
     const [{ databaseUrl, server }, { redisUrl, server: redisServer }, rabbit] = await Promise.all(starts);

@@ -13,6 +13,7 @@ export interface RabbitUrls {
 
 interface RabbitPlan {
   folder: string;
+  acknowledgementTimeoutMs: number | undefined;
   user: string;
   password: string;
   amqpPort: number;
@@ -24,12 +25,18 @@ interface RabbitPlan {
 /** Starts an empty RabbitMQ node with the management plugin, a random user, and a name server of its own. */
 export async function startRabbit(
   run: Run,
-  { name, command, epmd }: { name: string; command: string; epmd: string },
+  {
+    name,
+    command,
+    epmd,
+    ...settings
+  }: { name: string; command: string; epmd: string; acknowledgementTimeoutMs?: number },
 ): Promise<{ urls: RabbitUrls; server: PrivateServer }> {
-  const plan = await makePlan(run.makeFolder(name));
+  const plan = await makePlan(run.makeFolder(name), settings);
   await startNameServer(run, { epmd, port: plan.epmdPort, folder: run.makeFolder(`${name}-epmd`) });
   const file = (base: string) => join(plan.folder, base);
   run.writeFile(file('rabbitmq.conf'), configuration(plan));
+  run.writeFile(file('advanced.config'), advanced(plan));
   run.writeFile(file('enabled_plugins'), '[rabbitmq_management].\n');
   // A bare chroot may have no /etc/hosts: the node still has to find localhost.
   run.writeFile(file('inetrc'), '{host, {127,0,0,1}, ["localhost"]}.\n{lookup, [file, native]}.\n');
@@ -43,9 +50,13 @@ export async function startRabbit(
   return { urls, server };
 }
 
-async function makePlan(folder: string): Promise<RabbitPlan> {
+async function makePlan(
+  folder: string,
+  { acknowledgementTimeoutMs }: { acknowledgementTimeoutMs?: number },
+): Promise<RabbitPlan> {
   return {
     folder,
+    acknowledgementTimeoutMs,
     user: 'dueline',
     password: randomBytes(12).toString('hex'),
     amqpPort: await freePort(),
@@ -81,6 +92,12 @@ const configuration = (plan: RabbitPlan): string =>
     '',
   ].join('\n');
 
+/** A channel looks only now and then whether it waits for an acknowledgement too long, which no plain setting changes. */
+const advanced = ({ acknowledgementTimeoutMs: ms }: RabbitPlan): string =>
+  ms === undefined
+    ? '[].\n'
+    : `[{rabbit, [{consumer_timeout, ${ms}}, {channel_tick_interval, ${Math.ceil(ms / 4)}}]}].\n`;
+
 const environment = (plan: RabbitPlan): Record<string, string> => ({
   ERL_EPMD_PORT: String(plan.epmdPort),
   ERL_EPMD_ADDRESS: '127.0.0.1',
@@ -89,6 +106,7 @@ const environment = (plan: RabbitPlan): Record<string, string> => ({
   RABBITMQ_DIST_PORT: String(plan.distributionPort),
   RABBITMQ_CONF_ENV_FILE: '/dev/null', // the machine's own settings are not for us
   RABBITMQ_CONFIG_FILE: join(plan.folder, 'rabbitmq.conf'),
+  RABBITMQ_ADVANCED_CONFIG_FILE: join(plan.folder, 'advanced.config'),
   RABBITMQ_MNESIA_BASE: join(plan.folder, 'data'),
   RABBITMQ_LOG_BASE: plan.folder,
   RABBITMQ_LOGS: '-',

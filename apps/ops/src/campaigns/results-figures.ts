@@ -61,4 +61,6 @@ export function pausedPeriods(deeds: readonly PastDeed[]): PausedPeriod[] {
   return periods;
 }
 
-const ENDS_A_PAUSE: ReadonlySet<string> = new Set(['campaign_resume', 'campaign_cancel']);
+const ENDS_A_PAUSE: ReadonlySet<string> = new Set(
+  ['resume', 'cancel', 'reschedule', 'unschedule', 'delete'].map((deed) => `campaign_${deed}`),
+);

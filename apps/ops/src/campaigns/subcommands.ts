@@ -3,6 +3,7 @@ import { copySubcommand } from './copy.ts';
 import { deleteSubcommand } from './delete.ts';
 import { editSubcommand } from './edit.ts';
 import { evidenceSubcommand } from './evidence.ts';
+import { linkSubcommand } from './link.ts';
 import { listSubcommand } from './list.ts';
 import { paceSubcommand } from './pace.ts';
 import { pauseSubcommand } from './pause.ts';
@@ -24,6 +25,7 @@ import { whoSubcommand } from './who.ts';
 export const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
   list: listSubcommand,
   show: showSubcommand,
+  link: linkSubcommand,
   preview: previewSubcommand,
   test: testSubcommand,
   schedule: scheduleSubcommand,
