@@ -6,7 +6,7 @@ import { insertTenant, testDb } from '@dueline/db/testing';
 import { retryKey } from '@dueline/deliveries';
 import { nthUserId } from '@dueline/line-simulator';
 import { expect, test } from 'vitest';
-import { CHANNEL, claimOne, stage, startedCampaign } from './campaign-stage.ts';
+import { CHANNEL, claimOne, stage, startedTo } from './campaign-stage.ts';
 
 const user = (n: number) => nthUserId('e', n);
 
@@ -27,7 +27,7 @@ test('the evidence of a campaign names every request, sums them up, and holds wh
   await using database = await testDb();
   const { db } = database;
   const on = await stage(db);
-  const campaignId = await startedCampaign(db, on, { members: 1_250 });
+  const campaignId = await startedTo(on, 1_250);
   on.simulator.faults.set({
     rules: [
       { id: 'f', match: { endpoint: 'multicast', bodyContains: user(700) }, effect: { type: 'status', status: 400 } },
@@ -60,7 +60,7 @@ test('what was written cannot be changed without being found', async () => {
   await using database = await testDb();
   const { db } = database;
   const on = await stage(db);
-  const campaignId = await startedCampaign(db, on, { members: 1_100 });
+  const campaignId = await startedTo(on, 1_100);
   await on.sendDue();
   const lines = await evidenceOf(db, on.tenant, campaignId);
   const changes: [string, (line: string, n: number) => string | undefined, string][] = [

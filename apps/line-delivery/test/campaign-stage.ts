@@ -89,10 +89,10 @@ export type Stage = Awaited<ReturnType<typeof stage>>;
 export async function startedTo(
   { db, tenant, start }: Pick<Stage, 'db' | 'tenant' | 'start'>,
   members: number | readonly string[],
-  lid = 'spring',
+  { lid = 'spring', exclude }: { lid?: string; exclude?: { audienceIds?: string[]; userIds?: string[] } } = {},
 ): Promise<string> {
   const audienceId = await audienceOf(db, tenant, members);
-  const { id } = await dueCampaign(db, tenant, { audienceId, text: `spring [[lid:${lid}]]` });
+  const { id } = await dueCampaign(db, tenant, { audienceId, exclude, text: `春 🌸 [[lid:${lid}]]` });
   await start(await claimOne(db));
   await db.$client.query('update delivery set published_at = null');
   return id;
@@ -123,22 +123,4 @@ export async function claimOne(db: Db): Promise<CampaignTicket> {
   const [claimed] = await claimCampaigns(db, { claimedBy: 'd:1', limit: 1 });
   if (claimed === undefined) throw new Error('no campaign was due');
   return claimed.ticket;
-}
-
-export type Stage = Awaited<ReturnType<typeof stage>>;
-
-/** A started campaign, of which nobody got anything yet. */
-export async function startedCampaign(
-  db: Db,
-  { tenant, start }: Stage,
-  {
-    members,
-    exclude,
-  }: { members: number | readonly string[]; exclude?: { audienceIds?: string[]; userIds?: string[] } },
-): Promise<string> {
-  const audienceId = await audienceOf(db, tenant, members);
-  const { id } = await dueCampaign(db, tenant, { audienceId, exclude, text: '春 🌸 [[lid:spring]]' });
-  await start(await claimOne(db));
-  await db.$client.query('update delivery set published_at = null');
-  return id;
 }

@@ -6,7 +6,7 @@ import { columnOf, insertTenant, moveProductTime, testDb } from '@dueline/db/tes
 import { createTestDeliveries, retryKey } from '@dueline/deliveries';
 import { nthUserId } from '@dueline/line-simulator';
 import { expect, test } from 'vitest';
-import { audienceOf, CHANNEL, claimOne, type Stage, stage, startedCampaign } from './campaign-stage.ts';
+import { audienceOf, CHANNEL, claimOne, type Stage, stage, startedTo } from './campaign-stage.ts';
 
 const user = (n: number) => nthUserId('e', n);
 
@@ -20,7 +20,7 @@ test('a person is told when they got a campaign, with which request of LINE, und
   await using database = await testDb();
   const { db } = database;
   const on = await stage(db);
-  const campaignId = await startedCampaign(db, on, { members: 1_250 });
+  const campaignId = await startedTo(on, 1_250);
   const ask = (n: number) => findPerson(db, on.tenant, { campaignId, userId: user(n) });
   expect(await ask(7)).toMatchObject({ outcome: 'open', request: { chunkNo: 0, status: 'planned', attempts: [] } });
   await on.sendDue();
@@ -61,7 +61,7 @@ test('of a request that was split each is told of the part that they are in, and
   await using database = await testDb();
   const { db } = database;
   const on = await stage(db);
-  const campaignId = await startedCampaign(db, on, { members: 20 });
+  const campaignId = await startedTo(on, 20);
   on.simulator.faults.set({
     rules: [
       { id: 'f', match: { endpoint: 'multicast', bodyContains: user(13) }, effect: { type: 'status', status: 400 } },
@@ -91,7 +91,7 @@ test('who is in no request is told why', async () => {
     user(30),
   ]);
   const members = Array.from({ length: 26 }, (_, n) => user(n)).concat(user(30));
-  const campaignId = await startedCampaign(db, on, { members, exclude: { audienceIds: [left], userIds: [user(3)] } });
+  const campaignId = await startedTo(on, members, { exclude: { audienceIds: [left], userIds: [user(3)] } });
   await moveProductTime(db, 60);
   const [audienceId] = await columnOf(db, 'select audience_id from campaign');
   await audienceOf(db, tenant, [user(40), user(41)]);
@@ -149,7 +149,7 @@ test('a person of another account, a campaign of another account, and what is no
   await using database = await testDb();
   const { db } = database;
   const on = await stage(db);
-  const campaignId = await startedCampaign(db, on, { members: 2 });
+  const campaignId = await startedTo(on, 2);
   const other = await insertTenant(db);
   expect(await findPerson(db, other, { campaignId, userId: user(1) })).toBeUndefined();
   expect(await findPerson(db, on.tenant, { campaignId: '4711', userId: user(1) })).toBeUndefined();
@@ -173,7 +173,7 @@ test('tests of a campaign arrive under keys of their own, each anew, and nothing
   await using database = await testDb();
   const { db } = database;
   const on = await stage(db);
-  const campaignId = await startedCampaign(db, on, { members: 3 });
+  const campaignId = await startedTo(on, 3);
   const before = await evidenceCounts(db, on.tenant, campaignId);
   await sendTest(db, on, { campaignId, userIds: [user(1), user(2)] });
   await sendTest(db, on, { campaignId, userIds: [user(1), user(2)] });
@@ -205,7 +205,7 @@ test('a test goes out in quiet hours, and not after half an hour any more', asyn
   await using database = await testDb();
   const { db } = database;
   const on = await stage(db);
-  const campaignId = await startedCampaign(db, on, { members: 1 });
+  const campaignId = await startedTo(on, 1);
   await db.$client.query("update line_oa set quiet_from = '00:00', quiet_to = '23:59', quiet_policy = 'shift'");
   await sendTest(db, on, { campaignId, userIds: [user(0)] });
   expect(

@@ -48,13 +48,13 @@ test.for(permutations(CHECKS))(
         await on.pass(HOUR);
       }
     };
-    const plain = await startedTo(on, MEMBERS, 'plain');
-    const refused = await startedTo(on, MEMBERS, 'refused');
+    const plain = await startedTo(on, MEMBERS, { lid: 'plain' });
+    const refused = await startedTo(on, MEMBERS, { lid: 'refused' });
     await sendFor(3);
     expect(await outcomesOf(on, plain)).toEqual(['ambiguous', 'already']);
     expect(await outcomesOf(on, refused)).toEqual(['ambiguous', 'refused', 'already']);
 
-    const gone = await startedTo(on, MEMBERS, 'gone');
+    const gone = await startedTo(on, MEMBERS, { lid: 'gone' });
     await sendFor(1);
     await on.control('users/forget', { channelId: CHANNEL.channelId, userIds: [GONE] });
     await sendFor(23);

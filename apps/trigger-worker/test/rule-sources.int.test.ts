@@ -1,4 +1,4 @@
-import type { ActionType, SourceType, Tenant } from '@dueline/contracts';
+import type { ActionType, EventTopic, SourceType, Tenant } from '@dueline/contracts';
 import type { Db } from '@dueline/db';
 import { insertRow, testDb } from '@dueline/db/testing';
 import { createTrackedLink } from '@dueline/link-tracking';
@@ -48,11 +48,11 @@ const ruleOn = ({ db, tenant }: Stage, sourceType: SourceType, sourceConfig: obj
     ...{ actionType: 'send_message', actionConfig: { messages: [{ type: 'text', text: 'hello' }] } },
   } as RuleDraft<ActionType, SourceType>);
 
-const decide = async ({ db, tenant }: Stage, topic: SourceType) =>
+const decide = async ({ db, tenant }: Stage, topic: EventTopic) =>
   handleTriggerEvents(decideDeps(db), topic)(message(tenant, { tickets: await announceAll(db) }), context);
 
 interface Source {
-  readonly topic: SourceType;
+  readonly topic: SourceType & EventTopic;
   readonly says: string;
   readonly config: (stage: Stage) => object;
   readonly plainSql: (stage: Stage) => Promise<unknown>;

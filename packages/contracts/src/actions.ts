@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { messageList } from './content.ts';
 import { delay } from './delays.ts';
 import { bigintId } from './ids.ts';
-import { attributeName, scalar } from './sources.ts';
+import { attributeName } from './names.ts';
+import { scalar } from './sources.ts';
 
 const sendMessageConfig = z.strictObject({ messages: messageList });
 const audienceConfig = z.strictObject({ audienceId: bigintId });

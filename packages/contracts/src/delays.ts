@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { messageList } from './content.ts';
 import { bigintId } from './ids.ts';
-import { attributeName } from './sources.ts';
+import { attributeName } from './names.ts';
 import { MAX_WAITS, waitFor } from './waits.ts';
 
 /** Longest delay of an action in seconds: ten years, so that a typing error cannot reach beyond what people plan. */

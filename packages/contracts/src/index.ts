@@ -69,14 +69,13 @@ export {
   type Tickets,
   tickets,
 } from './messages.ts';
+export { attributeName, MAX_ATTRIBUTE_NAME_LENGTH } from './names.ts';
 export { type Recipient, type Rendered, renderMessages } from './render.ts';
 export { type ScheduledTimeConfig, scheduledTimeConfig } from './schedules.ts';
 export {
-  attributeName,
   customEventName,
   FREQUENCIES,
   type Frequency,
-  MAX_ATTRIBUTE_NAME_LENGTH,
   REENTRIES,
   type Reentry,
   RULE_MODES,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { bigintId } from './ids.ts';
-import { attributeName } from './sources.ts';
+import { attributeName } from './names.ts';
 
 const MAX_CATCH_UP_SECONDS = 2_592_000;
 const MAX_DAYS_FROM_DATE = 3_650;

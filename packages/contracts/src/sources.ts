@@ -1,12 +1,9 @@
 import { z } from 'zod';
-import { BOOKING_EVENT_TYPES, type EventTopic } from './events.ts';
+import { BOOKING_EVENT_TYPES } from './events.ts';
 import { bigintId } from './ids.ts';
+import { attributeName } from './names.ts';
+import { scheduledTimeConfig } from './schedules.ts';
 import { isStorable, NOT_STORABLE } from './storable.ts';
-
-/** Longest attribute name in characters. */
-export const MAX_ATTRIBUTE_NAME_LENGTH = 128;
-
-export const attributeName = z.string().min(1).max(MAX_ATTRIBUTE_NAME_LENGTH).refine(isStorable, NOT_STORABLE);
 
 /** A value that people name: text, number or boolean. */
 export const scalar = z.union([z.string().max(4_096).refine(isStorable, NOT_STORABLE), z.number(), z.boolean()]);
@@ -20,7 +17,7 @@ export const customEventName = z
 /** One side of a change of an attribute; null: it was not there, or is there no more. Left out: any. */
 const side = scalar.nullable().optional();
 
-/** What a rule says of the source that sets it off (`source_config`), save for its conditions. A source bears the name of its topic. */
+/** What a rule says of the source that sets it off (`source_config`), save for its conditions. A source that is an event bears the name of its topic. */
 export const SOURCE_FILTERS = {
   attribute_changed: z.strictObject({ attribute: attributeName, from: side, to: side }),
   /** A submission of one form; left out: of any. */
@@ -31,7 +28,8 @@ export const SOURCE_FILTERS = {
   friend_track_event_inserted: z.strictObject({ follow: z.enum(['any', 'new', 'unblocked']).default('any') }),
   booking_event: z.strictObject({ types: z.array(z.enum(BOOKING_EVENT_TYPES)).min(1).default(['created']) }),
   custom_event: z.strictObject({ name: customEventName }),
-} as const satisfies { readonly [Topic in EventTopic]?: z.ZodType };
+  scheduled_time: scheduledTimeConfig,
+} as const satisfies Readonly<Record<string, z.ZodType>>;
 
 /** The sources a rule can name. */
 export type SourceType = keyof typeof SOURCE_FILTERS;

@@ -1,4 +1,4 @@
-import { attributeName } from './sources.ts';
+import { attributeName } from './names.ts';
 import { isStorable, NOT_STORABLE } from './storable.ts';
 
 /** What a placeholder stands for: an attribute of the person by its name, the name that the person goes by, or a text of its own. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { bigintId } from './ids.ts';
-import { attributeName } from './sources.ts';
+import { attributeName } from './names.ts';
 
 /** The kinds of facts about a person that may end a wait early. */
 export const WAIT_SOURCES = ['link', 'form', 'booking', 'attribute', 'friend', 'message'] as const;

@@ -50,6 +50,8 @@ export function listensTo({ sourceType, sourceConfig }: TriggerRule, event: Outb
       return event.topic === sourceType && sourceConfig.types.includes(event.type);
     case 'custom_event':
       return event.topic === sourceType && event.name === sourceConfig.name;
+    case 'scheduled_time':
+      return false; // time is no event: cycles find their rule
   }
 }
 

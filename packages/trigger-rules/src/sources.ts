@@ -10,6 +10,7 @@ const EVENT_FIELDS = {
   friend_track_event_inserted: ['isUnblocked', 'occurredAt'],
   booking_event: ['bookingId', 'type', 'name', 'startsAt', 'occurredAt'],
   custom_event: ['name', 'payload', 'occurredAt'],
+  scheduled_time: [],
 } as const satisfies Record<SourceType, readonly string[]>;
 
 const conditionsOn = (type: SourceType) => ({ conditions: conditionOf(EVENT_FIELDS[type]).optional() });
@@ -24,6 +25,7 @@ export const SOURCE_CONFIGS = {
   ),
   booking_event: SOURCE_FILTERS.booking_event.extend(conditionsOn('booking_event')),
   custom_event: SOURCE_FILTERS.custom_event.extend(conditionsOn('custom_event')),
+  scheduled_time: SOURCE_FILTERS.scheduled_time.safeExtend(conditionsOn('scheduled_time')),
 } as const satisfies Record<SourceType, z.ZodType>;
 
 /** The source of a rule, checked. */

@@ -1,4 +1,4 @@
-import { type CampaignOutcome, cancelCampaign, pauseCampaign, resumeCampaign } from '@dueline/campaigns';
+import { type ControlOutcome, cancelCampaign, pauseCampaign, resumeCampaign } from '@dueline/campaigns';
 import type { Ticket } from '@dueline/contracts';
 import { type Db, inTransaction, type Tx } from '@dueline/db';
 import { cancelCampaignDeliveries, retryCampaignDeliveries } from '@dueline/deliveries';
@@ -53,7 +53,7 @@ const nowOf = ({ clock }: Cast): number => Date.parse(clock.now());
 async function change(
   db: Db,
   { ticket: { id } }: StagedCampaign,
-  make: (tx: Tx, ticket: Ticket) => Promise<CampaignOutcome>,
+  make: (tx: Tx, ticket: Ticket) => Promise<ControlOutcome>,
 ): Promise<void> {
   for (;;) {
     const { rows } = await db.$client.query<{ fence: string }>('select fence from campaign where id = $1', [id]);
