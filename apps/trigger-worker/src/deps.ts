@@ -5,6 +5,7 @@ import { unpublishDeliveries } from '@dueline/deliveries';
 import type { Broker, Log } from '@dueline/mq';
 import type { Reach } from '@dueline/runtime';
 import { recoverActionsInHand } from '@dueline/scheduled-actions';
+import { releaseEarlierBoots } from '@dueline/scheduled-cycles';
 import { publishTickets } from '@dueline/worker-app';
 import type { Gate } from './gate.ts';
 
@@ -42,6 +43,7 @@ export function afterEarlierBoots({
     const dead = { earlierBootsOf: claimedBy };
     const { deaths, suspects } = await recoverActionsInHand(db, dead);
     const events = await recoverEventsInHand(db, dead);
+    await releaseEarlierBoots(db, { claimedBy });
     if (deaths + suspects + events > 0) {
       log.warn({ deaths: deaths + events, suspects }, 'an earlier boot of this instance died while it decided');
     }

@@ -1,4 +1,10 @@
-import { EVENT_TOPICS, QUEUE_OF_TOPIC, scheduledActionFire, scheduledActionFireNow } from '@dueline/contracts';
+import {
+  EVENT_TOPICS,
+  QUEUE_OF_TOPIC,
+  scheduledActionFire,
+  scheduledActionFireNow,
+  scheduledTriggerFire,
+} from '@dueline/contracts';
 import { configOrExit, createPoison } from '@dueline/runtime';
 import { createDueAccounts, DUE_CHANNEL, dueWithin, recoverEarlierBoots } from '@dueline/scheduled-actions';
 import { runWorker, startClaiming, tellWhenWritten, type Worker } from '@dueline/worker-app';
@@ -8,7 +14,10 @@ import { fireScheduledActions } from './fire-scheduled-action.ts';
 import { createGate } from './gate.ts';
 import { handleTriggerEvents } from './handle-trigger-event.ts';
 import { processDueActions } from './process-due-actions.ts';
+import { runScheduledCycles } from './run-scheduled-cycle.ts';
 
+/** Cycles that one process reads at once: each keeps a connection busy. */
+const CYCLES_AT_ONCE = 2;
 const config = configOrExit(loadConfig, process.env);
 
 await runWorker('trigger-worker', config, async (worker) => {
@@ -43,6 +52,7 @@ await runWorker('trigger-worker', config, async (worker) => {
     ),
     broker.consume(scheduledActionFire, fireScheduledActions(deps), { concurrency: config.FIRE_CONCURRENCY }),
     broker.consume(scheduledActionFireNow, fireScheduledActions(deps), { concurrency: config.FIRE_CONCURRENCY }),
+    broker.consume(scheduledTriggerFire, runScheduledCycles(deps), { concurrency: CYCLES_AT_ONCE }),
   ];
   onStop('consumers', async () => {
     await Promise.all(consumers.map((consumer) => consumer.drain()));

@@ -39,3 +39,4 @@ export { inQuietHours } from './quiet-hours.ts';
 export { conditionsStillHold, type Recheck, readRecheck, sourceToRecheck } from './recheck.ts';
 export { type CausedDecision, MAX_DECISIONS_PER_ROOT, spendRootBudget } from './root-budget.ts';
 export type { ReadRule, TriggerRule } from './rule.ts';
+export { type FoundScheduledRule, findScheduledRule, type ScheduledRule } from './scheduled-rule.ts';

@@ -1,0 +1,136 @@
+import type { Tenant, Tickets } from '@dueline/contracts';
+import type { Db } from '@dueline/db';
+import {
+  columnOf,
+  insertTenant,
+  insertUsers,
+  lineUserId,
+  moveProductTime,
+  type TestDb,
+  testDb,
+} from '@dueline/db/testing';
+import { announceCycles, countCycles, openCycles, planSchedules } from '@dueline/scheduled-cycles';
+import { createRule, deleteRule } from '@dueline/trigger-rules';
+import { afterAll, beforeEach, expect, test } from 'vitest';
+import { runScheduledCycles } from '../src/run-scheduled-cycle.ts';
+import { claimAll, context, fire } from './due.ts';
+import { decideDeps, message } from './support.ts';
+
+let own: TestDb;
+let db: Db;
+let tenant: Tenant;
+const disposals: TestDb[] = [];
+beforeEach(async () => {
+  own = await testDb();
+  disposals.push(own);
+  db = own.db;
+  tenant = await insertTenant(db);
+});
+afterAll(async () => {
+  for (const database of disposals) await database[Symbol.asyncDispose]();
+});
+
+type Draft = Parameters<typeof createRule>[2];
+
+/** A rule whose cycle has just been opened; and its ticket. */
+async function openedRule(draft: object = {}, source: object = {}): Promise<{ ruleId: string; tickets: Tickets }> {
+  const ruleId = await createRule(db, tenant, {
+    ...{ name: 'daily', sourceType: 'scheduled_time', frequency: 'every_time' },
+    ...{ actionType: 'send_message', actionConfig: { messages: [{ type: 'text', text: 'おはよう' }] } },
+    ...{ sourceConfig: { cron: '0 9 * * *', catchUpSeconds: 86_400, ...source } },
+    ...draft,
+  } as Draft);
+  await planSchedules(db, { onProblem: async (_tx, { problem }) => expect(problem).toBeUndefined() });
+  await moveProductTime(db, 86_400);
+  await openCycles(db, { limit: 10 });
+  return { ruleId, tickets: { tickets: await announceCycles(db, { limit: 10, againAfterSeconds: 60 }) } };
+}
+
+const run = (tickets: Tickets) => runScheduledCycles(decideDeps(db))(message(tenant, tickets), context);
+/** Decides all that is due, as the queue does. */
+async function decideDue(): Promise<void> {
+  for (;;) {
+    const due = await claimAll(db);
+    if (due.length === 0) return;
+    await fire(decideDeps(db), due);
+  }
+}
+const log = () =>
+  columnOf(
+    db,
+    `select concat_ws(' ', decision, reason_code, count(*)) from trigger_log group by decision, reason_code order by decision, reason_code`,
+  );
+const cycles = () =>
+  columnOf(
+    db,
+    `select concat_ws(' ', status, reason_code, total_users, processed_users, failed_users) from scheduled_trigger_execution`,
+  );
+
+test('each friend gets one message from a cycle, and a ticket that comes twice is nothing [T26] [T37]', async () => {
+  await insertUsers(db, tenant, 1_203);
+  const { tickets } = await openedRule();
+  expect(await run(tickets)).toMatchObject({ outcome: 'done', detail: { cycles: 1, people: 1_203 } });
+  expect(await run(tickets)).toMatchObject({ outcome: 'discarded' });
+  await decideDue();
+  expect(await columnOf(db, 'select count(distinct user_id), count(*) from delivery')).toEqual(['1203']);
+  expect(await columnOf(db, 'select count(distinct retry_key) from delivery')).toEqual(['1203']);
+  expect(await log()).toEqual(['fired due 1203', 'scheduled matched 1203']);
+  await countCycles(db);
+  expect(await cycles()).toEqual(['completed 1203 1203 0']);
+});
+
+test('conditions are asked of each person when the action is decided', async () => {
+  await insertUsers(db, tenant, 4);
+  await db.$client.query(`update line_user set attributes = '{"tier": "gold"}' where user_id <= $1`, [lineUserId(1)]);
+  await run((await openedRule({}, { conditions: { attribute: 'tier', op: 'eq', value: 'gold' } })).tickets);
+  await decideDue();
+  const gold = Number((await columnOf(db, `select count(*) from line_user where attributes ? 'tier'`))[0]);
+  expect(await log()).toEqual([
+    `cancelled conditions_no_longer_hold ${4 - gold}`,
+    `fired due ${gold}`,
+    'scheduled matched 4',
+  ]);
+  await countCycles(db);
+  expect(await cycles()).toEqual(['completed 4 4 0']);
+});
+
+test('whom the limits of the rule leave out counts as served, and the history says why', async () => {
+  await insertUsers(db, tenant, 3);
+  const { ruleId, tickets } = await openedRule({ frequency: 'once' });
+  await db.$client.query(
+    `insert into rule_gate (organization_id, line_oa_id, trigger_rule_id, user_id, mode, last_fired_at) select organization_id, line_oa_id, $1, user_id, 'live', app_now() from line_user limit 1`,
+    [ruleId],
+  );
+  await run(tickets);
+  await decideDue();
+  expect(await log()).toEqual(['fired due 2', 'scheduled matched 2', 'suppressed frequency 1']);
+  await countCycles(db);
+  expect(await cycles()).toEqual(['completed 3 3 0']);
+});
+
+test('a rule that observes is written down for everybody, and does nothing', async () => {
+  await insertUsers(db, tenant, 3);
+  await run((await openedRule({ mode: 'observe' })).tickets);
+  expect(await log()).toEqual(['observed matched 3']);
+  await countCycles(db);
+  expect(await cycles()).toEqual(['completed 3 3 0']);
+});
+
+test('a rule that was deleted after its cycle was opened ends the cycle; nobody gets anything', async () => {
+  await insertUsers(db, tenant, 3);
+  const { ruleId, tickets } = await openedRule();
+  await deleteRule(db, tenant, ruleId);
+  await run(tickets);
+  expect(await cycles()).toEqual(['cancelled rule_deleted 0 0 0']);
+  expect(await columnOf(db, 'select count(*) from scheduled_action')).toEqual(['0']);
+});
+
+test('a process that is told to stop gives the cycle back, and another goes on with it', async () => {
+  const people = await insertUsers(db, tenant, 1_203);
+  const { tickets } = await openedRule();
+  const stopping = { ...context, signal: AbortSignal.abort() };
+  await runScheduledCycles(decideDeps(db))(message(tenant, tickets), stopping);
+  expect(await columnOf(db, 'select count(*) from scheduled_action')).toEqual(['500']);
+  await run({ tickets: await announceCycles(db, { limit: 10, againAfterSeconds: 60 }) });
+  expect(await columnOf(db, 'select user_id from scheduled_action order by user_id')).toEqual(people);
+});
