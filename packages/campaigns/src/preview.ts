@@ -4,7 +4,7 @@ import { newToken, PermanentError, tokenDigest } from '@dueline/kernel';
 import type { Campaign } from './campaign.ts';
 import { definitionSha256 } from './definition.ts';
 import { getMonth, type Month } from './month.ts';
-import { friends, recipients } from './recipients.ts';
+import { countFriends, countPeople } from './recipients.ts';
 import { CAMPAIGN_COLUMNS, type CampaignRow, parseCampaign } from './row.ts';
 
 /** How long a preview may be confirmed, in minutes of product time: as long as somebody looks at it. */
@@ -72,24 +72,19 @@ async function readEditable(tx: Tx, { id, fence }: Ticket, locked: SQL): Promise
 
 /** How many people a freeze would reach now; null for a broadcast. */
 export async function countRecipients(tx: Tx, campaign: Campaign): Promise<number | null> {
-  return campaign.castType === 'broadcast' ? null : count(tx, recipients(campaign));
+  return campaign.castType === 'broadcast' ? null : countPeople(tx, campaign);
 }
 
 async function countExcluded(tx: Tx, campaign: Campaign, people: number | null): Promise<number> {
   const { excludedAudienceIds, excludedUserIds } = campaign;
   if (people === null || excludedAudienceIds.length + excludedUserIds.length === 0) return 0;
-  return (await count(tx, friends(campaign))) - people;
+  return (await countFriends(tx, campaign)) - people;
 }
 
 /** Friends of the account that we know; LINE may know more. */
-export const countKnownFriends = (tx: Tx, { organizationId, lineOaId }: Tenant): Promise<number> =>
-  count(
-    tx,
-    sql`select from line_user where line_oa_id = ${lineOaId} and organization_id = ${organizationId} and is_following`,
-  );
-
-async function count(tx: Tx, people: SQL): Promise<number> {
-  const { rows } = await tx.execute<{ count: number }>(sql`select count(*)::int as count from (${people}) as person`);
+export async function countKnownFriends(tx: Tx, { organizationId, lineOaId }: Tenant): Promise<number> {
+  const { rows } = await tx.execute<{ count: number }>(sql`
+    select count(*)::int as count from line_user where line_oa_id = ${lineOaId} and organization_id = ${organizationId} and is_following`);
   return Number(rows[0]?.count);
 }
 
