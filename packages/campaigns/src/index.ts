@@ -6,7 +6,7 @@ export {
   scheduleCampaign,
 } from './author.ts';
 export type { Campaign, CampaignChunk } from './campaign.ts';
-export type { StartCheck } from './check-start.ts';
+export { getStartHold, type StartCheck, type StartHold } from './check-start.ts';
 export { type ClaimedCampaign, claimCampaigns, failLateCampaigns, releaseCampaign } from './claim.ts';
 export { closeCampaigns, heartbeatCampaign } from './close.ts';
 export type { CampaignDraft } from './definition.ts';

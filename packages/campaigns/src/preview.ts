@@ -36,7 +36,7 @@ export interface CampaignPreview {
 
 /**
  * Counts whom a campaign would reach now, and remembers it under a token that scheduling and sending ask for. Changes nothing else.
- * Undefined when the campaign has moved on from the fence that the person saw, is frozen, or is no draft nor scheduled.
+ * Undefined when the campaign has moved on from the fence that the person saw, is frozen, or is no draft, nor scheduled, nor held before its start.
  */
 export async function previewCampaign(
   db: Db,
@@ -64,7 +64,8 @@ type Editable = { readonly campaign: Campaign; readonly definitionSha256: string
 async function readEditable(tx: Tx, { id, fence }: Ticket, locked: SQL): Promise<Editable | undefined> {
   const { rows } = await tx.execute<CampaignRow & { definition_sha256: string }>(sql`
     select ${CAMPAIGN_COLUMNS}, ${definitionSha256} as definition_sha256 from campaign
-     where id = ${id} and fence = ${fence} and status in ('draft', 'scheduled') and frozen_at is null and deleted_date is null
+     where id = ${id} and fence = ${fence} and status in ('draft', 'scheduled', 'needs_attention')
+       and frozen_at is null and deleted_date is null
      ${locked}`);
   const [row] = rows;
   return row && { campaign: parseCampaign(row), definitionSha256: row.definition_sha256 };
@@ -124,7 +125,7 @@ type PreviewRow = {
  * Takes a preview's token for the change that it confirms, in the transaction of that change; the campaign is held until it ends. Each
  * token confirms once. `people` is what the person was shown.
  *
- * @returns Undefined when the campaign is not under this fence any more, frozen, deleted, or no draft nor scheduled.
+ * @returns Undefined when the campaign is not under this fence any more, frozen, deleted, or no draft, nor scheduled, nor held before its start.
  * @throws PermanentError when the token is of no preview of this account, of another campaign, used or too old; when content, audience or
  * exclusions have changed since; when nobody would be reached any more; when the people have become more or fewer by more than
  * {@link COUNT_TOLERANCE_PERCENT}: then how many they were and are.

@@ -8,7 +8,7 @@ export type Target = Pick<
 >;
 
 /** People of one statement, so that any number is read in short ones. */
-export const PEOPLE_PER_PAGE = 50_000;
+export const PEOPLE_PER_PAGE = 20_000;
 
 /**
  * A page of people who are in the audience, are friends now (whoever blocked the account would receive nothing) and are not left out, in the

@@ -14,16 +14,25 @@ export const scheduleSubcommand: Subcommand = {
     ...FENCE_OPTION,
     ...SIGNED_OPTIONS,
   },
+  flags: { 'ignore-quota': 'although the month has too few messages for it: whom it does not reach waits for more' },
   workOf(typed) {
     const id = idOf(typed);
     const { at: startDate, 'not-after': notAfter, confirm: token } = typed.values;
     if (startDate === undefined) throw new UsageError('schedule needs --at <time>');
     if (token === undefined) throw new UsageError(`schedule needs --confirm <token>: see it with preview ${id}`);
     const signed = signedOf(typed);
+    const ignoresQuota = typed.flags.has('ignore-quota');
     return async (db, account) => {
       const before = await campaignOf(db, account, id);
       const campaign = ticketOf(typed, before);
-      const scheduled = await scheduleCampaign(db, account, { campaign, startDate, notAfter, token, by: signed.by });
+      const scheduled = await scheduleCampaign(db, account, {
+        campaign,
+        startDate,
+        notAfter,
+        ignoresQuota,
+        token,
+        by: signed.by,
+      });
       if (scheduled === undefined)
         return {
           json: { id, result: 'changed' },
@@ -34,7 +43,7 @@ export const scheduleSubcommand: Subcommand = {
         recordDeed(tx, account, {
           operation: 'campaign_schedule',
           before: { id, status: before.status },
-          after: { status: 'scheduled', startDate },
+          after: { status: 'scheduled', startDate, ignoresQuota },
           ...signed,
         }),
       );
