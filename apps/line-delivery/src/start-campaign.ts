@@ -6,7 +6,9 @@ import {
   type CampaignStart,
   getCampaignAndValidate,
   getCampaignPace,
+  getStartHold,
   isToFreeze,
+  type StartHold,
   startCampaign,
 } from '@dueline/campaigns';
 import { type CampaignTicket, lineDeliveryChunk, type TenantTicket } from '@dueline/contracts';
@@ -31,6 +33,8 @@ export interface StartCampaignDeps {
 interface Started {
   readonly result: CampaignStart;
   readonly tickets: readonly TenantTicket[];
+  /** Why it was held, where it was. */
+  readonly hold: StartHold | undefined;
 }
 
 /**
@@ -49,12 +53,21 @@ export const startCampaigns =
       return starting;
     });
     if (started === undefined) return discarded('the campaign is not to be started by this ticket');
-    const { result, tickets } = started;
+    const { result, tickets, hold } = started;
     deps.reach?.('start_campaign.frozen');
     await unpublishDeliveries(deps.db, await publishTickets(deps.broker, lineDeliveryChunk, tickets));
     deps.reach?.('start_campaign.handled');
-    return { outcome: 'done', detail: { campaignId: data.campaignId, result, chunks: tickets.length } };
+    return {
+      outcome: 'done',
+      detail: { campaignId: data.campaignId, result, chunks: tickets.length, ...(hold && numbersOf(hold)) },
+    };
   };
+
+function numbersOf({ reasonCode, check: { confirmed, people, needed, left } }: StartHold) {
+  const numbers = reasonCode === 'quota_short' ? { needed, left } : { confirmed, people };
+  const known = Object.entries(numbers).filter((entry): entry is [string, number] => entry[1] !== null);
+  return { reasonCode, ...Object.fromEntries(known) };
+}
 
 async function start(tx: Tx, ticket: CampaignTicket, claimedBy: string): Promise<Started | undefined> {
   const campaign = await getCampaignAndValidate(tx, ticket);
@@ -69,15 +82,16 @@ async function start(tx: Tx, ticket: CampaignTicket, claimedBy: string): Promise
       planned.push(...(await createChunkDeliveries(tx, chunks.map(requestOf(campaign, { channelId, maxPerMinute })))));
     },
   });
-  if (result === 'needs_attention') await openAttention(tx, [itemOf(campaign)]);
   const tickets = result === 'resumed' ? await announceCampaignDeliveries(tx, { campaignId: campaign.id }) : planned;
-  return { result, tickets };
+  const hold = result === 'needs_attention' ? await getStartHold(tx, { campaignId: campaign.id }) : undefined;
+  if (hold !== undefined) await openAttention(tx, [itemOf(campaign, hold)]);
+  return { result, tickets, hold };
 }
 
-const itemOf = ({ organizationId, lineOaId, id }: Campaign): AttentionToOpen => ({
-  ...{ organizationId, lineOaId, refId: id, userId: null },
-  ...{ kind: 'campaign_not_sent', reasonCode: 'more_than_confirmed' },
-});
+const itemOf = ({ organizationId, lineOaId, id }: Campaign, hold: StartHold): AttentionToOpen => {
+  const { reasonCode, ...detail } = numbersOf(hold);
+  return { organizationId, lineOaId, refId: id, userId: null, kind: 'campaign_not_sent', reasonCode, detail };
+};
 
 const requestOf =
   (

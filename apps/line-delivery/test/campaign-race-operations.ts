@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import {
-  type CampaignOutcome,
+  type ControlOutcome,
   cancelCampaign,
   claimCampaigns,
   editCampaign,
@@ -38,7 +38,7 @@ const start = { claimedBy: 'line-delivery/test:1', leaseSeconds: 600, settleSeco
 const isSame = (now: Seen, seen: Seen) => now.fence === seen.fence && !now.isStopping;
 
 const byPerson =
-  (change: (tx: Tx, scene: Scene) => Promise<CampaignOutcome>) =>
+  (change: (tx: Tx, scene: Scene) => Promise<ControlOutcome>) =>
   async (scene: Scene): Promise<boolean> =>
     (await inTransaction(scene.db, (tx) => change(tx, scene))).result === 'changed';
 

@@ -31,7 +31,7 @@ test('a campaign that LINE says the month cannot carry is held with the numbers,
   await dueCampaign(db, tenant, { audienceId: await audienceOf(db, tenant, 1_250) });
 
   expect(await start(await claimOne(db), undefined, ask)).toMatchObject({
-    detail: { result: 'needs_attention', chunks: 0 },
+    detail: { result: 'needs_attention', chunks: 0, reasonCode: 'quota_short', needed: 1_250, left: 700 },
   });
   expect(await states(db)).toEqual(['needs_attention quota_short']);
   expect(

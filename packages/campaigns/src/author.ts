@@ -13,6 +13,8 @@ const campaignSchedule = z
     startDate: instant,
     /** A campaign that has not started by then fails, and a chunk that was not sent by then expires; RFC 3339. */
     notAfter: instant.optional(),
+    /** It starts although LINE says that the month has too few messages for it. */
+    ignoresQuota: z.boolean().optional(),
   })
   .refine(({ startDate, notAfter }) => notAfter === undefined || Date.parse(notAfter) > Date.parse(startDate), {
     path: ['notAfter'],
@@ -57,7 +59,7 @@ export interface Confirmed {
 }
 
 /**
- * draft or scheduled -> scheduled, under the fence that the person saw and with the token of its preview; returns the new ticket,
+ * draft, scheduled, or needs_attention before its start -> scheduled, under the fence that the person saw and with the token of its preview; returns the new ticket,
  * undefined when the campaign has moved on, is deleted, or its recipients are frozen. How many people were shown is kept: many more
  * at the start, and a person is asked again.
  *
@@ -68,7 +70,7 @@ export async function scheduleCampaign(
   tenant: Tenant,
   { campaign, token, by, ...schedule }: CampaignSchedule & Confirmed & { campaign: Ticket },
 ): Promise<Ticket | undefined> {
-  const { startDate, notAfter } = parse('schedule', campaignSchedule, schedule);
+  const { startDate, notAfter, ignoresQuota = false } = parse('schedule', campaignSchedule, schedule);
   return inTenant(db, tenant, async (tx) => {
     const confirmed = await confirmPreview(tx, { campaign, token, by });
     if (confirmed === undefined) return undefined;
@@ -76,7 +78,7 @@ export async function scheduleCampaign(
       tx,
       sql`update campaign
              set status = 'scheduled', fence = fence + 1, start_date = ${startDate}, not_after = ${notAfter ?? null},
-                 confirmed_count = ${confirmed.people}, updated_date = clock_timestamp()
+                 confirmed_count = ${confirmed.people}, ignores_quota = ${ignoresQuota}, reason_code = null, updated_date = clock_timestamp()
            where id = ${campaign.id}
           returning id, fence`,
     );

@@ -1,4 +1,4 @@
-import type { Tx } from '@dueline/db';
+import { sql, type Tx } from '@dueline/db';
 import type { Campaign } from './campaign.ts';
 import { getMonth } from './month.ts';
 import { countKnownFriends, countRecipients, toleratedDrift } from './preview.ts';
@@ -38,4 +38,19 @@ export function needsPerson(
   if (people !== null && confirmed !== null && people > confirmed + toleratedDrift(confirmed))
     return 'more_than_confirmed';
   return left !== null && needed > left && !ignoresQuota ? 'quota_short' : undefined;
+}
+
+/** Why a start was held, and what was counted. */
+export interface StartHold {
+  readonly reasonCode: 'more_than_confirmed' | 'quota_short';
+  readonly check: StartCheck;
+}
+
+/** Of a campaign that a start has just held. */
+export async function getStartHold(tx: Tx, { campaignId }: { campaignId: string }): Promise<StartHold> {
+  const { rows } = await tx.execute<{ reason_code: StartHold['reasonCode']; start_check: StartCheck }>(sql`
+    select reason_code, start_check from campaign where id = ${campaignId} and status = 'needs_attention' and frozen_at is null`);
+  const [row] = rows;
+  if (row === undefined) throw new Error(`campaign ${campaignId} is not held before its start`);
+  return { reasonCode: row.reason_code, check: row.start_check };
 }

@@ -23,12 +23,6 @@ const campaignEdit = z.strictObject({
 });
 const campaignReschedule = z.strictObject({ ...times, startDate: instant });
 
-const campaignConfirmation = z.strictObject({
-  confirmedCount: times.confirmedCount,
-  ignoresQuota: z.boolean().optional(),
-});
-type Confirmation = z.input<typeof campaignConfirmation>;
-
 /** What a person changes of a campaign; what is not given stays. */
 export type CampaignEdit = z.input<typeof campaignEdit>;
 /** Another start, and what it must not become; what is not given stays. */
@@ -70,17 +64,16 @@ export async function rescheduleCampaign(
 }
 
 /**
- * needs_attention -> scheduled for a campaign that met more people than were confirmed, or fewer messages left of the month than it needs: these
- * people are confirmed now, or it is sent all the same, as far as LINE takes it.
+ * needs_attention -> scheduled for a campaign that met more people than were confirmed: these are confirmed now.
  *
  * @throws PermanentError when the count is not one.
  */
 export async function confirmCampaign(
   tx: Tx,
   tenant: Tenant,
-  { campaign, confirmedCount, ignoresQuota }: Confirmation & { campaign: Ticket },
+  { campaign, confirmedCount }: { campaign: Ticket; confirmedCount: number },
 ): Promise<ControlOutcome> {
-  const wanted = parse('confirmation', campaignConfirmation, { confirmedCount, ignoresQuota });
+  const wanted = parse('confirmation', z.strictObject({ confirmedCount: times.confirmedCount }), { confirmedCount });
   const held = await holdCampaign(tx, tenant, { campaign, needs: { from: ['needs_attention'], frozen: false } });
   if (isRefused(held)) return held;
   if (held.isTooLate) return { result: 'refused', refusal: 'too_late', status: held.status };
@@ -98,7 +91,6 @@ export async function unscheduleCampaign(
 }
 
 type Change = z.output<typeof campaignEdit> & {
-  ignoresQuota?: boolean | undefined;
   to: HeldCampaign['status'];
   reasonCode?: null;
 };
@@ -114,7 +106,6 @@ async function change(tx: Tx, held: HeldCampaign, { to, ...wanted }: Change): Pr
     start_date: wanted.startDate,
     not_after: wanted.notAfter,
     confirmed_count: wanted.confirmedCount,
-    ignores_quota: wanted.ignoresQuota,
     reason_code: wanted.reasonCode,
   };
   const given = Object.entries(columns).filter(([, value]) => value !== undefined);

@@ -1,12 +1,12 @@
 import { MAX_RECIPIENTS_PER_CHUNK } from '@dueline/contracts';
 import { sql, type Tx } from '@dueline/db';
 import type { Campaign, CampaignChunk } from './campaign.ts';
-import { recipients } from './recipients.ts';
+import { PEOPLE_PER_PAGE, recipients } from './recipients.ts';
 
 type Plan = (chunks: readonly CampaignChunk[]) => Promise<void>;
 
 /** Chunks that one statement freezes, so that an audience of any size needs little memory and no long statement. */
-const CHUNKS_PER_PAGE = 100;
+const CHUNKS_PER_PAGE = PEOPLE_PER_PAGE / MAX_RECIPIENTS_PER_CHUNK;
 
 /** A broadcast is one chunk without user ids. */
 export async function freezeBroadcast(tx: Tx, campaign: Campaign, plan: Plan): Promise<null> {
@@ -40,8 +40,7 @@ async function freezePage(
 ): Promise<CampaignChunk[]> {
   const { rows } = await tx.execute<{ chunk_no: number; user_ids: string[] }>(sql`
     with page as materialized (
-      ${recipients(campaign)} and member.user_id > ${after}
-       order by member.user_id limit ${CHUNKS_PER_PAGE * MAX_RECIPIENTS_PER_CHUNK}
+      ${recipients(campaign, after)}
     ), numbered as (
       select user_id, (row_number() over (order by user_id) - 1) / ${MAX_RECIPIENTS_PER_CHUNK}::int as place from page
     ), chunk as (

@@ -1,7 +1,7 @@
 export { type CampaignSchedule, type Confirmed, createCampaign, scheduleCampaign } from './author.ts';
 export type { Campaign, CampaignChunk } from './campaign.ts';
 export { cancelCampaign, type StopDeliveries } from './cancel.ts';
-export type { StartCheck } from './check-start.ts';
+export { getStartHold, type StartCheck, type StartHold } from './check-start.ts';
 export { type ClaimedCampaign, claimCampaigns, failLateCampaigns, releaseCampaign } from './claim.ts';
 export { type ClosedCampaign, type CloseOptions, closeCampaigns, heartbeatCampaign } from './close.ts';
 export { CAMPAIGN_REFUSALS, type CampaignRefusal, type ControlOutcome } from './control.ts';

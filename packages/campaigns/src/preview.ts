@@ -4,7 +4,7 @@ import { newToken, PermanentError, tokenDigest } from '@dueline/kernel';
 import type { Campaign } from './campaign.ts';
 import { definitionSha256 } from './definition.ts';
 import { getMonth, type Month } from './month.ts';
-import { friends, recipients } from './recipients.ts';
+import { countFriends, countPeople } from './recipients.ts';
 import { CAMPAIGN_COLUMNS, type CampaignRow, parseCampaign } from './row.ts';
 
 /** How long a preview may be confirmed, in minutes of product time: as long as somebody looks at it. */
@@ -36,7 +36,7 @@ export interface CampaignPreview {
 
 /**
  * Counts whom a campaign would reach now, and remembers it under a token that scheduling and sending ask for. Changes nothing else.
- * Undefined when the campaign has moved on from the fence that the person saw, is frozen, or is no draft nor scheduled.
+ * Undefined when the campaign has moved on from the fence that the person saw, is frozen, or is no draft, nor scheduled, nor held before its start.
  */
 export async function previewCampaign(
   db: Db,
@@ -64,7 +64,8 @@ type Editable = { readonly campaign: Campaign; readonly definitionSha256: string
 async function readEditable(tx: Tx, { id, fence }: Ticket, locked: SQL): Promise<Editable | undefined> {
   const { rows } = await tx.execute<CampaignRow & { definition_sha256: string }>(sql`
     select ${CAMPAIGN_COLUMNS}, ${definitionSha256} as definition_sha256 from campaign
-     where id = ${id} and fence = ${fence} and status in ('draft', 'scheduled') and frozen_at is null and deleted_date is null
+     where id = ${id} and fence = ${fence} and status in ('draft', 'scheduled', 'needs_attention')
+       and frozen_at is null and deleted_date is null
      ${locked}`);
   const [row] = rows;
   return row && { campaign: parseCampaign(row), definitionSha256: row.definition_sha256 };
@@ -72,24 +73,19 @@ async function readEditable(tx: Tx, { id, fence }: Ticket, locked: SQL): Promise
 
 /** How many people a freeze would reach now; null for a broadcast. */
 export async function countRecipients(tx: Tx, campaign: Campaign): Promise<number | null> {
-  return campaign.castType === 'broadcast' ? null : count(tx, recipients(campaign));
+  return campaign.castType === 'broadcast' ? null : countPeople(tx, campaign);
 }
 
 async function countExcluded(tx: Tx, campaign: Campaign, people: number | null): Promise<number> {
   const { excludedAudienceIds, excludedUserIds } = campaign;
   if (people === null || excludedAudienceIds.length + excludedUserIds.length === 0) return 0;
-  return (await count(tx, friends(campaign))) - people;
+  return (await countFriends(tx, campaign)) - people;
 }
 
 /** Friends of the account that we know; LINE may know more. */
-export const countKnownFriends = (tx: Tx, { organizationId, lineOaId }: Tenant): Promise<number> =>
-  count(
-    tx,
-    sql`select from line_user where line_oa_id = ${lineOaId} and organization_id = ${organizationId} and is_following`,
-  );
-
-async function count(tx: Tx, people: SQL): Promise<number> {
-  const { rows } = await tx.execute<{ count: number }>(sql`select count(*)::int as count from (${people}) as person`);
+export async function countKnownFriends(tx: Tx, { organizationId, lineOaId }: Tenant): Promise<number> {
+  const { rows } = await tx.execute<{ count: number }>(sql`
+    select count(*)::int as count from line_user where line_oa_id = ${lineOaId} and organization_id = ${organizationId} and is_following`);
   return Number(rows[0]?.count);
 }
 
@@ -129,7 +125,7 @@ type PreviewRow = {
  * Takes a preview's token for the change that it confirms, in the transaction of that change; the campaign is held until it ends. Each
  * token confirms once. `people` is what the person was shown.
  *
- * @returns Undefined when the campaign is not under this fence any more, frozen, deleted, or no draft nor scheduled.
+ * @returns Undefined when the campaign is not under this fence any more, frozen, deleted, or no draft, nor scheduled, nor held before its start.
  * @throws PermanentError when the token is of no preview of this account, of another campaign, used or too old; when content, audience or
  * exclusions have changed since; when nobody would be reached any more; when the people have become more or fewer by more than
  * {@link COUNT_TOLERANCE_PERCENT}: then how many they were and are.

@@ -18,10 +18,11 @@ export type CampaignRow = {
   is_frozen: boolean;
 };
 
-/** What {@link parseCampaign} reads. */
+/** What {@link parseCampaign} reads. Excluded audiences of another account, which nobody can name, are none. */
 export const CAMPAIGN_COLUMNS = sql`
-  campaign.id, campaign.fence, campaign.organization_id, campaign.line_oa_id, cast_type, audience_id, excluded_audience_ids::text[] as excluded_audience_ids,
-  excluded_user_ids, messages, not_after, confirmed_count, ignores_quota, frozen_at is not null as is_frozen`;
+  campaign.id, campaign.fence, campaign.organization_id, campaign.line_oa_id, cast_type, audience_id, excluded_user_ids,
+  array(select audience.id::text from audience
+         where audience.id = any(campaign.excluded_audience_ids) and audience.line_oa_id = campaign.line_oa_id order by 1) as excluded_audience_ids, messages, not_after, confirmed_count, ignores_quota, frozen_at is not null as is_frozen`;
 
 export const parseCampaign = (row: CampaignRow): Campaign => ({
   id: row.id,

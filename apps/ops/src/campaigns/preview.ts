@@ -23,9 +23,7 @@ export const previewSubcommand: Subcommand = {
       if (preview === undefined)
         return {
           json: { id, result: 'not_open' },
-          lines: [
-            `campaign ${id}: only a draft, or what is scheduled and has not begun, has a preview; or it has changed: look again`,
-          ],
+          lines: [`campaign ${id}: only what has not begun has a preview; or it has changed: look again`],
           isWhole: false,
         };
       return { json: preview, lines: previewLines(account, preview), isWhole: preview.token !== null };

@@ -7,15 +7,12 @@ import { TIME_OPTIONS, timesOf } from './times.ts';
 
 export const resolveSubcommand: Subcommand = {
   takes: '<id> --why <reason>',
-  about: 'what needs a person counts as sent, as it is; with --people or --over-quota it starts',
-  flags: { 'over-quota': 'send it though the month has too few messages left, as far as LINE takes it' },
+  about: 'what needs a person counts as sent, as it is; with --people, so many are confirmed and it starts',
   options: { people: TIME_OPTIONS.people, ...FENCE_OPTION, ...SIGNED_OPTIONS },
   workOf(typed) {
     if (typed.values.why === undefined) throw new UsageError('resolve needs --why <reason>');
     const { confirmedCount } = timesOf(typed);
-    const ignoresQuota = typed.flags.has('over-quota') || undefined;
-    if (confirmedCount === undefined && ignoresQuota === undefined) return asSent(typed);
-    return confirmed(typed, { confirmedCount, ignoresQuota });
+    return confirmedCount === undefined ? asSent(typed) : confirmed(typed, confirmedCount);
   },
 };
 
@@ -29,13 +26,13 @@ const asSent = (typed: Typed) =>
     }),
   });
 
-const confirmed = (typed: Typed, wanted: { confirmedCount: number | undefined; ignoresQuota: boolean | undefined }) =>
+const confirmed = (typed: Typed, confirmedCount: number) =>
   changeWork(typed, {
     operation: 'campaign_confirm',
     closesItem: 'resolved',
     make: async (tx, account, { ticket: campaign, before }) => ({
-      outcome: await confirmCampaign(tx, account, { campaign, ...wanted }),
+      outcome: await confirmCampaign(tx, account, { campaign, confirmedCount }),
       before: { confirmedCount: before.confirmedCount },
-      after: wanted,
+      after: { confirmedCount },
     }),
   });

@@ -1,4 +1,5 @@
 import { recordDeed } from '@dueline/accounts';
+import { closeAttention } from '@dueline/attention';
 import { scheduleCampaign } from '@dueline/campaigns';
 import { inTransaction } from '@dueline/db';
 import { UsageError } from '../actions/command-line.ts';
@@ -14,30 +15,43 @@ export const scheduleSubcommand: Subcommand = {
     ...FENCE_OPTION,
     ...SIGNED_OPTIONS,
   },
+  flags: { 'ignore-quota': 'although the month has too few messages for it: whom it does not reach waits for more' },
   workOf(typed) {
     const id = idOf(typed);
     const { at: startDate, 'not-after': notAfter, confirm: token } = typed.values;
     if (startDate === undefined) throw new UsageError('schedule needs --at <time>');
     if (token === undefined) throw new UsageError(`schedule needs --confirm <token>: see it with preview ${id}`);
     const signed = signedOf(typed);
+    const ignoresQuota = typed.flags.has('ignore-quota');
     return async (db, account) => {
       const before = await campaignOf(db, account, id);
       const campaign = ticketOf(typed, before);
-      const scheduled = await scheduleCampaign(db, account, { campaign, startDate, notAfter, token, by: signed.by });
+      const scheduled = await scheduleCampaign(db, account, {
+        campaign,
+        startDate,
+        notAfter,
+        ignoresQuota,
+        token,
+        by: signed.by,
+      });
       if (scheduled === undefined)
         return {
           json: { id, result: 'changed' },
           lines: [`campaign ${id}: it has changed: look again`],
           isWhole: false,
         };
-      await inTransaction(db, (tx) =>
-        recordDeed(tx, account, {
+      await inTransaction(db, async (tx) => {
+        await closeAttention(tx, account, {
+          ...{ kind: 'campaign_not_sent', refIds: [id], status: 'resolved' },
+          ...{ closedBy: signed.by, resolution: signed.reason ?? 'campaign_schedule' },
+        });
+        await recordDeed(tx, account, {
           operation: 'campaign_schedule',
           before: { id, status: before.status },
-          after: { status: 'scheduled', startDate },
+          after: { status: 'scheduled', startDate, ignoresQuota },
           ...signed,
-        }),
-      );
+        });
+      });
       return {
         json: { id, result: 'scheduled' },
         lines: [`campaign ${id}: scheduled for ${startDate}`],
