@@ -3,12 +3,14 @@ import { crashScenario } from './crash.ts';
 import { drainScenario } from './drain.ts';
 import { drainBesideScenario } from './drain-beside.ts';
 import { drainHeldScenario } from './drain-held.ts';
+import { fanoutScenario } from './fanout.ts';
 import { lateScenario } from './late.ts';
 import { mqScenario } from './mq.ts';
 import { pushScenario } from './push.ts';
 import { replicasScenario } from './replicas.ts';
 import { scheduleScenario } from './schedule.ts';
 import { soakScenario } from './soak.ts';
+import { tickScenario } from './tick.ts';
 
 export const SCENARIOS: readonly Scenario[] = [
   drainScenario,
@@ -19,6 +21,8 @@ export const SCENARIOS: readonly Scenario[] = [
   scheduleScenario,
   mqScenario,
   pushScenario,
+  fanoutScenario,
+  tickScenario,
   crashScenario,
   soakScenario,
 ];

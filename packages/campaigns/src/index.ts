@@ -11,6 +11,7 @@ export { closeCampaigns, heartbeatCampaign } from './close.ts';
 export { CAMPAIGN_DUE_CHANNEL, campaignsDueWithin } from './due.ts';
 export { CAMPAIGN_INVARIANTS } from './invariants.ts';
 export { type ErrorLimits, type FailingCampaign, pauseFailingCampaign } from './judge.ts';
+export { type LocallyScheduled, type LocalStart, startAtLocalTime } from './local-start.ts';
 export { type CampaignDetail, type CampaignPage, type CampaignView, listCampaigns, showCampaign } from './look.ts';
 export { getCampaignPace, setCampaignPace } from './pace.ts';
 export { reapCampaigns, recoverEarlierBoots } from './reap.ts';

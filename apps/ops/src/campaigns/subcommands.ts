@@ -1,5 +1,6 @@
 import { cancelSubcommand } from './cancel.ts';
 import { listSubcommand } from './list.ts';
+import { localTimeSubcommand } from './local-time.ts';
 import { paceSubcommand } from './pace.ts';
 import { sendNowSubcommand } from './send-now.ts';
 import { showSubcommand } from './show.ts';
@@ -11,5 +12,6 @@ export const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
   show: showSubcommand,
   cancel: cancelSubcommand,
   'send-now': sendNowSubcommand,
+  'local-time': localTimeSubcommand,
   pace: paceSubcommand,
 };

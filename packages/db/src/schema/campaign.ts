@@ -29,6 +29,8 @@ export const campaign = pgTable(
     frozenAt: instant('frozen_at'),
     sentAt: instant('sent_at'),
     reasonCode: text('reason_code'),
+    startLocal: text('start_local'),
+    startZone: text('start_zone'),
     maxPerMinute: integer('max_per_minute'),
     judgedFrom: instant('judged_from'),
     cancelRequestedAt: instant('cancel_requested_at'),
