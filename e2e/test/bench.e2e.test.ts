@@ -35,6 +35,19 @@ test.skipIf(missingServers(process.env).length > 0)(
   },
 );
 
+test.skipIf(missingServers(process.env).length > 0).for([
+  ['fanout', ['0 ms', '20 ms', '100 ms', '20 ms, line-delivery killed in the middle']],
+  ['tick', ['ticks with Redis', 'ticks without Redis', 'campaigns at their instants']],
+] as const)(
+  'the bench of campaigns (%s) runs our apps, and finds nothing lost or doubled',
+  { timeout: 300_000 },
+  async ([scenario, names]) => {
+    const { ok, lost, doubled, standings } = await bench(scenario);
+    expect({ ok, lost, doubled }).toEqual({ ok: true, lost: 0, doubled: 0 });
+    expect(standings.map(({ name }) => name)).toEqual(names);
+  },
+);
+
 test('a scenario that does not exist is refused by its name, with the list of those that do', async () => {
   const refused = run(process.execPath, [join(ROOT, 'bench/src/main.ts'), 'dran']);
   await expect(refused).rejects.toMatchObject({

@@ -54,3 +54,20 @@ test('the pace of a campaign is set in people a minute, and taken back, by a per
   expect(await pace('--per-minute', '600', '--fence', '0')).toMatchObject({ code: 1 });
   expect(await columnOf(own.db, `select distinct operation from audit_log`)).toEqual(['campaign_pace']);
 });
+
+test('a campaign is scheduled by a clock on the wall, in the zone that is named, by a person who is written down', async () => {
+  const { id } = await dueCampaign(own.db, tenant);
+  const at = (...args: string[]) => campaignsOf(own)('local-time', id, ...args);
+  const { code, out } = await at('--at', '2999-12-24T18:00', '--zone', 'Asia/Bangkok');
+  expect(code).toBe(0);
+  expect(Date.parse(out.replace(/^.* starts at /, ''))).toBe(Date.parse('2999-12-24T11:00:00Z'));
+  expect(await at()).toMatchObject({ code: 2, error: expect.stringContaining('--at') });
+  expect(await at('--at', '2999-12-24T18:00', '--zone', 'GMT+7')).toMatchObject({
+    code: 1,
+    error: expect.stringContaining('/zone'),
+  });
+  expect(await at('--at', '2999-12-24T18:00', '--fence', '0')).toMatchObject({ code: 1 });
+  expect(await columnOf(own.db, `select concat(operation, ' ', after ->> 'zone') from audit_log`)).toEqual([
+    'campaign_local_time Asia/Bangkok',
+  ]);
+});

@@ -3,6 +3,7 @@ import { crashScenario } from './crash.ts';
 import { drainScenario } from './drain.ts';
 import { drainBesideScenario } from './drain-beside.ts';
 import { drainHeldScenario } from './drain-held.ts';
+import { fanoutScenario } from './fanout.ts';
 import { lateScenario } from './late.ts';
 import { mqScenario } from './mq.ts';
 import { pushScenario } from './push.ts';
@@ -10,6 +11,7 @@ import { replicasScenario } from './replicas.ts';
 import { resultsScenario } from './results.ts';
 import { scheduleScenario } from './schedule.ts';
 import { soakScenario } from './soak.ts';
+import { tickScenario } from './tick.ts';
 
 export const SCENARIOS: readonly Scenario[] = [
   drainScenario,
@@ -21,6 +23,8 @@ export const SCENARIOS: readonly Scenario[] = [
   mqScenario,
   pushScenario,
   resultsScenario,
+  fanoutScenario,
+  tickScenario,
   crashScenario,
   soakScenario,
 ];

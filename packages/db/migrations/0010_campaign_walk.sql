@@ -15,6 +15,12 @@ alter table campaign
   add column ignores_quota boolean not null default false,
   add constraint campaign_broadcast_excludes_nobody
     check (cast_type <> 'broadcast' or (excluded_audience_ids = '{}' and excluded_user_ids = '{}')),
+  -- the start as a person gave it, YYYY-MM-DDTHH:MM of a clock in start_zone, or of the account's when that is null; null: an instant was given
+  add column start_local text constraint campaign_start_local_is_local_time
+    check (start_local ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}T([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?$'),
+  add column start_zone text,
+  add constraint campaign_start_zone_has_local check (start_zone is null or start_local is not null),
+  add constraint campaign_start_local_has_instant check (start_local is null or start_date is not null),
   -- people whom it may reach within a minute; null: as fast as LINE allows
   add column max_per_minute integer constraint campaign_max_per_minute_in_range check (max_per_minute between 1 and 10000000),
   -- process time: only requests that ended since then count when it is judged whether it pauses itself

@@ -5,6 +5,7 @@ import { editSubcommand } from './edit.ts';
 import { evidenceSubcommand } from './evidence.ts';
 import { linkSubcommand } from './link.ts';
 import { listSubcommand } from './list.ts';
+import { localTimeSubcommand } from './local-time.ts';
 import { paceSubcommand } from './pace.ts';
 import { pauseSubcommand } from './pause.ts';
 import { previewSubcommand } from './preview.ts';
@@ -33,6 +34,7 @@ export const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
   edit: editSubcommand,
   reschedule: rescheduleSubcommand,
   unschedule: unscheduleSubcommand,
+  'local-time': localTimeSubcommand,
   pace: paceSubcommand,
   pause: pauseSubcommand,
   resume: resumeSubcommand,

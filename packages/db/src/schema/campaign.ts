@@ -35,6 +35,8 @@ export const campaign = pgTable(
     reasonCode: text('reason_code'),
     startCheck: jsonb('start_check'),
     ignoresQuota: boolean('ignores_quota').notNull().default(false),
+    startLocal: text('start_local'),
+    startZone: text('start_zone'),
     maxPerMinute: integer('max_per_minute'),
     judgedFrom: instant('judged_from'),
     cancelRequestedAt: instant('cancel_requested_at'),
