@@ -14,6 +14,7 @@ import {
 import { type Db, inTenant, sql, type Tx } from '@dueline/db';
 import { PermanentError } from '@dueline/kernel';
 import { z } from 'zod';
+import { hasAudiences } from './condition-audiences.ts';
 import { describeIssue } from './rule.ts';
 import { type RuleSourceDraft, SOURCE_CONFIGS } from './sources.ts';
 
@@ -54,6 +55,10 @@ export async function createRule(db: Db, tenant: Tenant, draft: RuleDraft<Action
   const rule = { ...parsed.data, sourceConfig: source.data, actionConfig: action.data };
   return inTenant(db, tenant, async (tx) => {
     await checkReferences(tx, rule);
+    if (!(await hasAudiences(tx, source.data)))
+      throw new PermanentError(
+        'rule is invalid at /rule/sourceConfig/conditions: there is no such audience in this account',
+      );
     const { rows } = await tx.execute<{ id: string }>(sql`
       insert into trigger_rule (organization_id, line_oa_id, name, source_type, source_config, action_type, action_config, enabled,
                                 when_disabled, frequency, cooldown_seconds)
