@@ -27,7 +27,7 @@ const CASES: Readonly<Record<string, Condition>> = {
   'one date in the last days': leaf({ attribute: 'last_visit', op: 'in_last', value: { days: 30 } }),
   'one anniversary': leaf({ attribute: 'birthday', op: 'anniversary' }),
   'one pattern': leaf({ attribute: 'city', op: 'matches', value: '^กรุง.*นคร$' }),
-  'four leaves of all kinds': {
+  'five leaves of all kinds': {
     all: [
       { attribute: 'tier', op: 'eq', value: 'gold' },
       { attribute: 'points', op: 'gte', value: 1_000 },
