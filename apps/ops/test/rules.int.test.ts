@@ -139,8 +139,31 @@ test('caps are set, listed and taken away', async () => {
   expect(await rules('cap', '--max', '1', '--per', '1s')).toMatchObject({ code: 1 });
 });
 
+test('who matches a rule already is counted, confirmed and looked at', async () => {
+  await rules('apply', await write('a.json', named('welcome gold', { mode: 'live' })), '--yes');
+  const { id } = JSON.parse((await rules('enrol', 'welcome gold', '--per-minute', '60', '--json')).out) as {
+    id: string;
+  };
+  expect((await rules('enrolments')).out).toMatch(/counting +0 +0 +0 +60$/);
+  expect(await rules('enrol-confirm', id)).toMatchObject({ code: 1, error: `enrolment ${id}: it is not counted` });
+  await own.db.$client.query(`update rule_enrolment set status = 'counted', fence = fence + 1`);
+  expect(await rules('enrol-confirm', id)).toMatchObject({ code: 0, out: `enrolment ${id}: people enter` });
+  expect(await rules('enrol', 'welcome gold')).toMatchObject({
+    code: 1,
+    error: 'people are on their way into the rule already',
+  });
+  expect(await rules('enrol-cancel', id)).toMatchObject({ code: 0 });
+  expect((await rules('enrolments')).out).toContain('cancelled, by_person');
+  expect(await columnOf(own.db, 'select operation from audit_log order by id')).toEqual([
+    ...['rules_apply', 'rule_enrol', 'enrol_confirm', 'enrol_cancel'],
+  ]);
+});
+
 test.for([
   ['there is no command', 'fly'],
+  ['--per-minute is a number', 'enrol', 'a', '--per-minute', 'many'],
+  ['enrol-confirm needs the id of one enrolment', 'enrol-confirm'],
+  ['x is not the id of an enrolment', 'enrol-cancel', 'x'],
   ['apply needs files', 'apply'],
   ['needs the id or the name of one rule', 'publish'],
   ['needs the id or the name of one rule', 'publish', 'a', 'b'],

@@ -8,9 +8,15 @@ import { isPerformedHere } from './perform.ts';
 /** How many changes that actions made may lead to each other; a rule that such a chain would set off once more is stopped. */
 export const MAX_DEPTH = 10;
 
+/** What sets off a rule: an event, or that somebody lets people enter who match it already. */
+export type Cause = Pick<
+  OutboxEvent,
+  'organizationId' | 'lineOaId' | 'userId' | 'eventId' | 'rootId' | 'causeId' | 'depth' | 'bulk' | 'traceparent'
+> & { readonly topic: string };
+
 /** A rule that an event set off, before frequency and cooldown have their say. */
 export interface Candidate {
-  readonly event: OutboxEvent;
+  readonly event: Cause;
   readonly rule: TriggerRule;
   readonly userId: string;
   /** The person, as the rule was judged. */
@@ -79,7 +85,7 @@ const loopOf = ({ depth, causeId }: OutboxEvent): Rejection | undefined =>
   depth < MAX_DEPTH ? undefined : { decision: 'suppressed', reasonCode: 'rule_loops', detail: { depth, causeId } };
 
 /** The fields of a history row that come from the event. */
-export function entryOf(event: OutboxEvent) {
+export function entryOf(event: Cause) {
   const { organizationId, lineOaId, userId, eventId, rootId } = event;
   return { organizationId, lineOaId, userId, eventId, rootId, triggerOn: event.topic };
 }

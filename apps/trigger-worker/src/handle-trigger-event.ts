@@ -1,4 +1,4 @@
-import { type AttentionToOpen, openAttention } from '@dueline/attention';
+import { openAttention } from '@dueline/attention';
 import type { EventTopic, Tenant, Ticket, Tickets } from '@dueline/contracts';
 import { inTransaction, type Tx } from '@dueline/db';
 import {
@@ -17,6 +17,7 @@ import { discarded, type Handler } from '@dueline/mq';
 import { getLineUsers, lineUserKey } from '@dueline/recipients';
 import { lockToldActions, wakeDue } from '@dueline/scheduled-actions';
 import { type LogEntry, type ReasonCode, recordDecisions } from '@dueline/trigger-rules';
+import { attentionItems } from './attention-items.ts';
 import { carryOut } from './carry-out.ts';
 import { chooseFirings } from './choose-firings.ts';
 import type { DecideDeps } from './deps.ts';
@@ -122,26 +123,9 @@ async function decideTaken(
   const unrecorded: LogEntry[] = [...met, ...rejected, ...ended, ...carried.entries];
   await recordDecisions(tx, unrecorded);
   const entries = [...unrecorded, ...carried.recorded];
-  await openAttention(tx, [...entries.flatMap(failedItem), ...entries.flatMap(loopItem)]);
+  await openAttention(tx, attentionItems(entries));
   deps.reach?.('decide_event.deciding');
   return { taken: events.length, entries, deliveries: carried.deliveries, setAside: [] };
-}
-
-/** An action that failed because its date had passed, or a rule whose words cannot be sent; other failures of a rule stay in the history. */
-function failedItem({ decision, scheduledActionId, ...entry }: LogEntry): AttentionToOpen[] {
-  const { organizationId, lineOaId, userId, reasonCode, triggerRuleId } = entry;
-  const item = { organizationId, lineOaId, userId, reasonCode };
-  if (decision !== 'failed') return [];
-  if (typeof scheduledActionId === 'string') return [{ ...item, kind: 'action_failed', refId: scheduledActionId }];
-  return reasonCode === 'content_invalid' && triggerRuleId !== null
-    ? [{ ...item, kind: 'rule_failed', refId: triggerRuleId }]
-    : [];
-}
-
-/** A rule that feeds itself: one open item, however often it would. */
-function loopItem({ reasonCode, triggerRuleId, organizationId, lineOaId, userId }: LogEntry): AttentionToOpen[] {
-  if (reasonCode !== 'rule_loops' || triggerRuleId === null) return [];
-  return [{ organizationId, lineOaId, kind: 'rule_loops', refId: triggerRuleId, userId, reasonCode }];
 }
 
 async function giveUp(tx: Tx, event: HeldEvent): Promise<DecidedEvents> {

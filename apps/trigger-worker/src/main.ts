@@ -5,11 +5,12 @@ import {
   scheduledActionFireNow,
   scheduledTriggerFire,
 } from '@dueline/contracts';
-import { configOrExit, createPoison } from '@dueline/runtime';
+import { configOrExit, createPoison, every } from '@dueline/runtime';
 import { createDueAccounts, DUE_CHANNEL, dueWithin, recoverEarlierBoots } from '@dueline/scheduled-actions';
 import { runWorker, startClaiming, tellWhenWritten, type Worker } from '@dueline/worker-app';
 import { loadConfig } from './config.ts';
 import { afterEarlierBoots, type DecideDeps, handOverTo } from './deps.ts';
+import { enrolPeople } from './enrol-people.ts';
 import { fireScheduledActions } from './fire-scheduled-action.ts';
 import { createGate } from './gate.ts';
 import { handleTriggerEvents } from './handle-trigger-event.ts';
@@ -18,6 +19,9 @@ import { runScheduledCycles } from './run-scheduled-cycle.ts';
 
 /** Cycles that one process reads at once: each keeps a connection busy. */
 const CYCLES_AT_ONCE = 2;
+/** How often it is looked for people who are to enter a rule. */
+const ENROL_LOOK_MS = 1_000;
+
 const config = configOrExit(loadConfig, process.env);
 
 await runWorker('trigger-worker', config, async (worker) => {
@@ -58,8 +62,18 @@ await runWorker('trigger-worker', config, async (worker) => {
     await Promise.all(consumers.map((consumer) => consumer.drain()));
   });
 
+  const enrolling = every({ name: 'enrol people', log, intervalMs: ENROL_LOOK_MS, run: () => enrolWhileDue(deps) });
+  onStop('enrolling', () => enrolling.stop());
+
   if (config.INLINE_PROFILE) startProcessing(worker, deps);
 });
+
+/** Pages of people who match a rule already, for as long as one is due and the interval lasts. */
+async function enrolWhileDue(deps: DecideDeps): Promise<void> {
+  await deps.ready();
+  const until = performance.now() + ENROL_LOOK_MS;
+  while ((await enrolPeople(deps)) && performance.now() < until);
+}
 
 /** The inline profile: claims what is due, at the millisecond, and decides it. */
 function startProcessing(worker: Worker, deps: DecideDeps): void {

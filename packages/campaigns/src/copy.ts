@@ -9,8 +9,10 @@ export async function copyCampaign(
   { id }: { id: string },
 ): Promise<Ticket | undefined> {
   const { rows } = await tx.execute<{ id: string; fence: string }>(sql`
-    insert into campaign (organization_id, line_oa_id, name, cast_type, audience_id, messages)
-    select organization_id, line_oa_id, name, cast_type, audience_id, messages from campaign
+    insert into campaign (organization_id, line_oa_id, name, cast_type, audience_id, excluded_audience_ids, excluded_user_ids,
+                          messages, max_per_minute)
+    select organization_id, line_oa_id, name, cast_type, audience_id, excluded_audience_ids, excluded_user_ids, messages, max_per_minute
+      from campaign
      where id = ${id} and organization_id = ${organizationId} and line_oa_id = ${lineOaId}
     returning id, fence`);
   return rows[0];

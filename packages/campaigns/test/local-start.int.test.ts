@@ -2,7 +2,7 @@ import type { Tenant } from '@dueline/contracts';
 import { inTenant } from '@dueline/db';
 import { columnOf, insertTenant, type TestDb, testDb } from '@dueline/db/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type LocalStart, sendCampaignNow, startAtLocalTime } from '../src/index.ts';
+import { type LocalStart, previewCampaign, sendCampaignNow, startAtLocalTime } from '../src/index.ts';
 import { dueCampaign } from '../src/testing.ts';
 import { claim, states } from './support.ts';
 
@@ -75,7 +75,9 @@ test('a campaign that was begun keeps its start when the zone changes', async ()
 test('whoever gives an instant instead takes the local time back', async () => {
   const campaign = await dueCampaign(own.db, tenant);
   const scheduled = await startAt(campaign, { local: '2999-12-24T18:00' });
-  await inTenant(own.db, tenant, (tx) => sendCampaignNow(tx, { campaign: scheduled ?? campaign }));
+  const seen = { campaign: scheduled ?? campaign, by: 'me' };
+  const { token } = (await previewCampaign(own.db, tenant, seen)) ?? {};
+  await inTenant(own.db, tenant, (tx) => sendCampaignNow(tx, { ...seen, token: token ?? 'none' }));
   expect(await columnOf(own.db, 'select start_local from campaign')).toEqual([null]);
   await setZone('Asia/Bangkok');
   expect(await claim(own.db)).toHaveLength(1);

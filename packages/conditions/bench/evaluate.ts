@@ -1,4 +1,4 @@
-// How many conditions are evaluated and explained in a second, on one core. node packages/conditions/bench/evaluate.ts [milliseconds each]
+// How many conditions are evaluated and explained in a second of processor time. node packages/conditions/bench/evaluate.ts [milliseconds each]
 import { type Condition, conditionOf, evaluateConditions, type Facts } from '@dueline/conditions';
 
 const EACH_MS = Number(process.argv[2] ?? 1_000);
@@ -27,7 +27,7 @@ const CASES: Readonly<Record<string, Condition>> = {
   'one date in the last days': leaf({ attribute: 'last_visit', op: 'in_last', value: { days: 30 } }),
   'one anniversary': leaf({ attribute: 'birthday', op: 'anniversary' }),
   'one pattern': leaf({ attribute: 'city', op: 'matches', value: '^กรุง.*นคร$' }),
-  'five of all kinds': {
+  'five leaves of all kinds': {
     all: [
       { attribute: 'tier', op: 'eq', value: 'gold' },
       { attribute: 'points', op: 'gte', value: 1_000 },
@@ -47,12 +47,17 @@ const CASES: Readonly<Record<string, Condition>> = {
   },
 };
 
-/** Evaluations per second. */
+const cpuMs = (): number => {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1_000;
+};
+
+/** Evaluations per second of processor time of this thread, so that others on the machine count less. */
 function rate(condition: Condition): number {
-  const started = performance.now();
+  const started = cpuMs();
   let count = 0;
   let elapsed = 0;
-  for (; elapsed < EACH_MS; elapsed = performance.now() - started)
+  for (; elapsed < EACH_MS; elapsed = cpuMs() - started)
     for (let n = 0; n < 100; n += 1, count += 1) evaluateConditions(condition, facts);
   return (count * 1_000) / elapsed;
 }

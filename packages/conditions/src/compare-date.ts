@@ -18,18 +18,18 @@ export function compareDate(leaf: MomentLeaf | SpanLeaf | AnniversaryLeaf, actua
   const zone = zoneOf(clock, leaf.zone);
   const when = whenOf(actual, zone);
   if (when === undefined) return 'not_a_date';
-  const now = Temporal.Instant.from(clock.now);
+  const today = { now: clock.now, zone };
   switch (leaf.op) {
     case 'in_last':
-      return isWithin(when, leaf.value, { now, sign: -1, zone });
+      return isWithin(when, leaf.value, { ...today, sign: -1 });
     case 'in_next':
-      return isWithin(when, leaf.value, { now, sign: 1, zone });
+      return isWithin(when, leaf.value, { ...today, sign: 1 });
     case 'anniversary':
-      return isAnniversary(when, now, zone);
+      return isAnniversary(when, today);
     case 'before':
     case 'after':
     case 'on': {
-      const moment = momentOf(leaf.value, now, zone);
+      const moment = momentOf(leaf.value, today);
       return moment === undefined ? 'not_a_date' : compareMoment(leaf.op, { when, moment, zone });
     }
   }

@@ -75,40 +75,70 @@ export function compareWhen(left: When, right: When, zone: string): number {
   return Temporal.PlainDate.compare(dayOf(left, zone), dayOf(right, zone));
 }
 
-/** So long after `now` (before: sign -1): elapsed time for minutes and hours, else the same time of another day of the zone. */
-function shift(now: Temporal.Instant, span: Span, { sign, zone }: { sign: 1 | -1; zone: string }): Temporal.Instant {
+/** Now, as many people of one zone are judged by it. */
+interface Now {
+  readonly at: Temporal.Instant;
+  readonly today: Temporal.PlainDate;
+  /** What it is shifted to, by how far. */
+  readonly shifted: Map<string, Temporal.Instant>;
+}
+
+const MAX_KNOWN_NOWS = 500;
+const knownNows = new Map<string, Now>();
+
+function nowOf(now: string, zone: string): Now {
+  const key = `${now} ${zone}`;
+  const before = knownNows.get(key);
+  if (before !== undefined) return before;
+  if (knownNows.size >= MAX_KNOWN_NOWS) knownNows.clear(); // each transaction has its own
+  const at = Temporal.Instant.from(now);
+  const made = { at, today: at.toZonedDateTimeISO(zone).toPlainDate(), shifted: new Map() };
+  knownNows.set(key, made);
+  return made;
+}
+
+/** A time by which people are judged, in a zone. */
+export interface Today {
+  /** RFC 3339. */
+  readonly now: string;
+  readonly zone: string;
+}
+
+/** So long after now (before: sign -1): elapsed time for minutes and hours, else the same time of another day of the zone. */
+function shift({ now, zone }: Today, span: Span, sign: 1 | -1): Temporal.Instant {
+  const { at, shifted } = nowOf(now, zone);
+  const key = `${sign} ${Object.entries(span).join()}`;
+  const before = shifted.get(key);
+  if (before !== undefined) return before;
   const duration = Temporal.Duration.from({ ...span });
-  return now
+  const made = at
     .toZonedDateTimeISO(zone)
     .add(sign === 1 ? duration : duration.negated())
     .toInstant();
+  shifted.set(key, made);
+  return made;
 }
 
 const isByClock = (span: Span): boolean => span.minutes !== undefined || span.hours !== undefined;
 
 /** The moment that a condition names. One that is told in days or longer is that day; in minutes or hours, that instant. */
-export function momentOf(moment: Moment, now: Temporal.Instant, zone: string): When | undefined {
-  if (typeof moment === 'string') return whenOf(moment, zone);
+export function momentOf(moment: Moment, today: Today): When | undefined {
+  if (typeof moment === 'string') return whenOf(moment, today.zone);
   const [span, sign] = 'ago' in moment ? [moment.ago, -1 as const] : [moment.ahead, 1 as const];
-  const at = shift(now, span, { sign, zone });
-  if (isByClock(span)) return { kind: 'instant', at };
-  return { kind: 'day', day: at.toZonedDateTimeISO(zone).toPlainDate() };
+  const when: When = { kind: 'instant', at: shift(today, span, sign) };
+  return isByClock(span) ? when : { kind: 'day', day: dayOf(when, today.zone) };
 }
 
 /** Whether it lies between now and so long before or after, both ends included; a day counts whole. */
-export function isWithin(
-  when: When,
-  span: Span,
-  { now, sign, zone }: { now: Temporal.Instant; sign: 1 | -1; zone: string },
-): boolean {
-  const end: When = { kind: 'instant', at: shift(now, span, { sign, zone }) };
-  const start: When = { kind: 'instant', at: now };
-  return sign * compareWhen(when, start, zone) >= 0 && sign * compareWhen(when, end, zone) <= 0;
+export function isWithin(when: When, span: Span, { sign, ...today }: Today & { sign: 1 | -1 }): boolean {
+  const start: When = { kind: 'instant', at: nowOf(today.now, today.zone).at };
+  const end: When = { kind: 'instant', at: shift(today, span, sign) };
+  return sign * compareWhen(when, start, today.zone) >= 0 && sign * compareWhen(when, end, today.zone) <= 0;
 }
 
 /** Whether today, in the zone, is the day of the year on which it was, in a later year. Who was born on 29 February has 28 in other years. */
-export function isAnniversary(when: When, now: Temporal.Instant, zone: string): boolean {
-  const today = now.toZonedDateTimeISO(zone).toPlainDate();
+export function isAnniversary(when: When, { now, zone }: Today): boolean {
+  const { today } = nowOf(now, zone);
   const then = dayOf(when, zone);
   return today.year > then.year && then.add({ years: today.year - then.year }).equals(today);
 }

@@ -20,4 +20,6 @@ function cut(value: unknown): unknown {
   return isScalar(value) || value === null ? value : {}; // of an object it only matters that it is there
 }
 
-const isScalar = (value: unknown): boolean => ['string', 'number', 'boolean'].includes(typeof value);
+/** What JSON can say again: a number that was too large for JavaScript is none. */
+const isScalar = (value: unknown): boolean =>
+  typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value);

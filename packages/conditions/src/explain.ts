@@ -32,7 +32,7 @@ export function shown(value: unknown): unknown {
     return value.length > MAX_SHOWN_ITEMS ? [...items, `… ${value.length} in all`] : items;
   }
   if (typeof value === 'object' && value !== null) return '{…}';
-  return value;
+  return typeof value === 'number' && !Number.isFinite(value) ? String(value) : value;
 }
 
 const shownInList = (item: unknown): unknown => (Array.isArray(item) ? '[…]' : shown(item));

@@ -55,7 +55,12 @@ const conditions: fc.Arbitrary<Condition> = fc
   .tree.filter((json) => schema.safeParse(json).success)
   .map((json) => schema.parse(json).when);
 
-const values = fc.oneof(fc.jsonValue(), texts, fc.array(scalars, { maxLength: 5 }));
+const values = fc.oneof(
+  fc.jsonValue(),
+  fc.constant(Number.POSITIVE_INFINITY),
+  texts,
+  fc.array(scalars, { maxLength: 5 }),
+);
 const bag = (names: readonly string[]) =>
   fc
     .array(fc.tuple(fc.constantFrom(...names), values), { maxLength: 6 })

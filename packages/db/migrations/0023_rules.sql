@@ -72,5 +72,41 @@ create table root_budget (
 -- reader: whoever writes one takes some of the oldest away
 create index idx_root_budget_last on root_budget (last_at);
 
-call isolate_tenants('trigger_rule_version', 'frequency_cap', 'message_tally', 'root_budget');
+-- People who match a rule already enter it, page by page in the order of their ids: first they are counted, then, when a person has confirmed
+-- that, they enter at a pace. A page is claimed, and decided in one transaction that moves the cursor: killed anywhere, it goes on there.
+create table rule_enrolment (
+  id bigint generated always as identity primary key,
+  organization_id bigint not null,
+  line_oa_id bigint not null,
+  trigger_rule_id bigint not null,
+  -- what was counted is what enters: a rule that changed is not entered any more
+  rule_version integer not null,
+  status text collate "C" not null default 'counting' constraint rule_enrolment_status_known
+    check (status in ('counting', 'counted', 'entering', 'done', 'cancelled', 'failed')),
+  fence bigint not null default 0,
+  lease_until timestamptz,
+  -- pages begun since the last one that was decided
+  attempts smallint not null default 0,
+  per_minute integer not null constraint rule_enrolment_pace_known check (per_minute between 1 and 60000),
+  after_user_id text collate "C" not null default '',
+  examined integer not null default 0,
+  matched integer not null default 0,
+  entered integer not null default 0,
+  next_at timestamptz not null default app_now(),
+  reason_code text,
+  started_by text not null,
+  created_date timestamptz not null default app_now(),
+  ended_date timestamptz,
+  constraint rule_enrolment_ended_has_time check ((status in ('done', 'cancelled', 'failed')) = (ended_date is not null)),
+  constraint rule_enrolment_rule_fkey foreign key (organization_id, line_oa_id, trigger_rule_id)
+    references trigger_rule (organization_id, line_oa_id, id)
+);
+-- one at a time for a rule
+create unique index rule_enrolment_open_key on rule_enrolment (trigger_rule_id) where status in ('counting', 'counted', 'entering');
+-- reader: the look for a page that is due
+create index idx_rule_enrolment_due on rule_enrolment (next_at) where status in ('counting', 'entering');
+call guard_moves('rule_enrolment', 'counting>counting', 'counting>counted', 'counting>cancelled', 'counting>failed', 'counted>entering',
+                 'counted>cancelled', 'entering>entering', 'entering>done', 'entering>cancelled', 'entering>failed');
+
+call isolate_tenants('trigger_rule_version', 'frequency_cap', 'message_tally', 'root_budget', 'rule_enrolment');
 revoke insert, update, delete on trigger_rule_version, message_tally, root_budget from dueline_tenant;

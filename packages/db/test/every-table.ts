@@ -27,6 +27,7 @@ export async function insertEverything(db: Db, tenant: Tenant): Promise<void> {
   await insertRow(db, 'rule_gate', { ...ruled, ...user, last_fired_at: new Date() });
   await insertRow(db, 'frequency_cap', { ...base, window_seconds: 60, max_messages: 1 });
   await insertRow(db, 'message_tally', { ...base, ...user });
+  await insertRow(db, 'rule_enrolment', { ...ruled, rule_version: 1, per_minute: 1, started_by: 'x' });
   await insertRow(db, 'root_budget', { ...base, root_id: crypto.randomUUID(), decisions: 1 });
   await insertRow(db, 'trigger_log', { ...ruled, ...user, trigger_on: 'x', decision: 'fired', reason_code: 'matched' });
   const action = await insertRow(db, 'scheduled_action', {

@@ -12,5 +12,5 @@ export { type CustomEvent, recordCustomEvent } from './custom-event.ts';
 export { type EventDetails, loadEventDetails } from './event-details.ts';
 export { createForm, type FormSubmission, submitForm } from './form.ts';
 export { type FriendEvent, recordFriendEvent, updateFollowing } from './friend.ts';
-export { getLineUsers, type LineUser, type LineUserKey, lineUserKey } from './line-user.ts';
+export { getLineUsers, type LineUser, type LineUserKey, lineUserKey, pageOfUsers } from './line-user.ts';
 export { loadMemberships, type Membership, membershipKey } from './membership.ts';

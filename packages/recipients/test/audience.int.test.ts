@@ -1,6 +1,7 @@
 import type { Tenant } from '@dueline/contracts';
+import { inTransaction } from '@dueline/db';
 import { columnOf, insertTenant, insertUsers, lineUserId, type TestDb, testDb } from '@dueline/db/testing';
-import { addAudienceMembers, createAudience } from '@dueline/recipients';
+import { addAudienceMembers, createAudience, loadMemberships, membershipKey } from '@dueline/recipients';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
 let shared: TestDb;
@@ -36,4 +37,26 @@ test('an audience takes no stranger, and no account adds to the audience of anot
 
 test.for(['', 'x'.repeat(201), 'a\u0000'])('an audience is not named %j', async (name) => {
   await expect(createAudience(shared.db, tenant, { name })).rejects.toThrow('the name of an audience');
+});
+
+test('who is in which audiences is told for all at once; a deleted audience and one of another account are not there', async () => {
+  const other = await insertTenant(shared.db);
+  const [mine, gone] = [
+    await createAudience(shared.db, tenant, { name: 'mine' }),
+    await createAudience(shared.db, tenant, { name: 'gone' }),
+  ];
+  const theirs = await createAudience(shared.db, other, { name: 'theirs' });
+  for (const audienceId of [mine, gone])
+    await addAudienceMembers(shared.db, tenant, { audienceId, userIds: [lineUserId(1)] });
+  await shared.db.$client.query('update audience set deleted_date = app_now() where id = $1', [gone]);
+  const pairs = [mine, gone, theirs, '999999999'].flatMap((audienceId) =>
+    [1, 2, 1].map((user) => ({ ...tenant, audienceId, userId: lineUserId(user) })),
+  );
+  const told = await inTransaction(shared.db, (tx) => loadMemberships(tx, pairs));
+  expect(told).toEqual(
+    new Map([
+      [membershipKey({ audienceId: mine, userId: lineUserId(1) }), true],
+      [membershipKey({ audienceId: mine, userId: lineUserId(2) }), false],
+    ]),
+  );
 });

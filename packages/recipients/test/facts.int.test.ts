@@ -4,11 +4,14 @@ import { inTransaction } from '@dueline/db';
 import { columnOf, insertRow, insertTenant, lineUserId, type TestDb, testDb } from '@dueline/db/testing';
 import { PermanentError } from '@dueline/kernel';
 import {
+  type CustomEvent,
   cancelBooking,
   createBooking,
   createForm,
   type FriendEvent,
+  loadEventDetails,
   moveBooking,
+  recordCustomEvent,
   recordFriendEvent,
   submitForm,
   updateFollowing,
@@ -27,7 +30,7 @@ beforeAll(async () => {
 afterAll(() => shared[Symbol.asyncDispose]());
 beforeEach(() =>
   shared.db.$client.query(
-    'delete from booking_event; delete from booking; delete from form_submission; delete from friend_track_event; delete from event_outbox; delete from line_user',
+    'delete from booking_event; delete from booking; delete from form_submission; delete from friend_track_event; delete from custom_event; delete from event_outbox; delete from line_user',
   ),
 );
 
@@ -90,6 +93,14 @@ test.for<[string, () => Promise<unknown>]>([
   ['moving a booking that does not exist', () => moveBooking(shared.db, tenant, { bookingId: '999999', ...booking() })],
   ['a booking with an endless key', () => createBooking(shared.db, tenant, booking({ idempotencyKey: endless() }))],
   ['a booking whose name cannot be stored', () => createBooking(shared.db, tenant, booking({ name: 'a\u0000' }))],
+  ['a custom event with another kind of name', () => custom({ name: 'Purchase' })],
+  ['a custom event with a name that cannot be stored', () => custom({ name: 'a\u0000' })],
+  ['a custom event that says what cannot be stored', () => custom({ payload: { a: '\u0000' } })],
+  ['a custom event that says half a character', () => custom({ payload: { a: '\ud800' } })],
+  ['a custom event that says too much', () => custom({ payload: { a: 'x'.repeat(66_000) } })],
+  ['a custom event with an endless key', () => custom({ idempotencyKey: endless() })],
+  ['a custom event of nobody', () => custom({ userId: 'somebody' })],
+  ['a custom event at no time', () => custom({ occurredAt: 'when?' })],
   ['a friend with an endless webhook', () => friend('follow', { webhookEventId: endless() })],
   ['a friend that is nobody', () => friend('follow', { userId: 'somebody' })],
   ['a friend at no time', () => friend('follow', { occurredAt: 'when?' })],
@@ -107,6 +118,31 @@ test('a booking of another account is neither moved nor cancelled', async () => 
   const bookingId = await createBooking(shared.db, tenant, booking());
   await expect(cancelBooking(shared.db, other, { bookingId, idempotencyKey: key() })).rejects.toThrow(PermanentError);
   expect(await bookings()).toMatchObject([{ cancelled: false }]);
+});
+
+const custom = (changes: Partial<CustomEvent> = {}) =>
+  recordCustomEvent(shared.db, tenant, { userId: PERSON, name: 'purchase', idempotencyKey: key(), ...changes });
+
+test('a custom event is one fact, however often it is reported, and keeps what it says', async () => {
+  const event = {
+    idempotencyKey: key(),
+    payload: { 金額: 1_200, items: ['お茶 🍵'] },
+    occurredAt: '2026-03-01T10:00:00Z',
+  };
+  const results = await Promise.all([1, 2, 3].map(() => custom(event)));
+  expect(results.sort()).toEqual([false, false, true]);
+  expect(await told()).toMatchObject([{ topic: 'custom_event', user_id: PERSON, payload: { name: 'purchase' } }]);
+  const [id] = await columnOf(shared.db, 'select id from custom_event');
+  const customEvents = [String(id)];
+  const details = await inTransaction(shared.db, (tx) => loadEventDetails(tx, { customEvents }));
+  expect(details.payloads).toEqual(new Map([[id, event.payload]]));
+  expect([details.answers.size, details.bookings.size]).toEqual([0, 0]);
+});
+
+test('a follow says whether the person had blocked the account before', async () => {
+  await friend('follow', { isUnblocked: true });
+  await friend('follow');
+  expect((await told()).map(({ payload }) => payload.is_unblocked)).toEqual(['true', 'false']);
 });
 
 const friend = (type: FriendEvent['type'], changes: Partial<FriendEvent> = {}) =>

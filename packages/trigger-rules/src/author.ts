@@ -17,6 +17,7 @@ import {
 import { type Db, inTenant, sql, type Tx } from '@dueline/db';
 import { PermanentError } from '@dueline/kernel';
 import { z } from 'zod';
+import { hasAudiences } from './condition-audiences.ts';
 import { DOCUMENT, describeIssue } from './rule.ts';
 import { type RuleSource, type RuleSourceDraft, SOURCE_CONFIGS } from './sources.ts';
 
@@ -94,13 +95,14 @@ export async function insertRule(tx: Tx, tenant: Tenant, rule: RuleDocument): Pr
   return rows[0].id;
 }
 
-/** What an action names that is not there, in this account, with the pointer to it. */
+/** What a rule names that is not there, in this account, with the pointer to it. */
 export async function missingReference(
   tx: Tx,
-  { actionConfig }: Pick<RuleDocument, 'actionConfig'>,
+  { actionConfig, sourceConfig }: Pick<RuleDocument, 'actionConfig' | 'sourceConfig'>,
   root: 'rule' | '' = 'rule',
 ): Promise<string | undefined> {
-  const at = (field: string) => `${root === '' ? '' : `/${root}`}/actionConfig/${field}`;
+  const begin = root === '' ? '' : `/${root}`;
+  const at = (field: string) => `${begin}/actionConfig/${field}`;
   const says = (what: string) => `there is no such ${what} in this account`;
   if ('audienceId' in actionConfig) {
     const { rowCount } = await tx.execute(sql`
@@ -112,6 +114,7 @@ export async function missingReference(
       select from rich_menu where id = ${actionConfig.richMenuId} and deleted_date is null`);
     if (rowCount === 0) return `${at('richMenuId')}: ${says('rich menu')}`;
   }
+  if (!(await hasAudiences(tx, sourceConfig))) return `${begin}/sourceConfig/conditions: ${says('audience')}`;
   return undefined;
 }
 

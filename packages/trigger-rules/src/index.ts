@@ -10,11 +10,26 @@ export {
 } from './author.ts';
 export { type FrequencyCap, holdRoom, listFrequencyCaps, type Room, setFrequencyCap } from './caps.ts';
 export { type AccountClock, loadClocks } from './clocks.ts';
+export {
+  cancelEnrolment,
+  claimEnrolmentPage,
+  confirmEnrolment,
+  type Enrolment,
+  type EnrolmentPage,
+  type EnrolmentStatus,
+  endEnrolment,
+  finishEnrolmentPage,
+  giveBackEnrolmentPage,
+  holdEnrolmentPage,
+  listEnrolments,
+  type PageOutcome,
+  startEnrolment,
+} from './enrol.ts';
 export { type Firing, passGate } from './gate.ts';
 export { listRules, type RuleDetail, type RuleSummary, showRule } from './inspect.ts';
 export { TRIGGER_RULE_INVARIANTS } from './invariants.ts';
 export { type Attempt, applyLimits, type Limit } from './limits.ts';
-export { getRuleStates, liveRules, type RuleState } from './live-rules.ts';
+export { getLiveRule, getRuleStates, liveRules, type RuleState } from './live-rules.ts';
 export {
   type CancelledWork,
   type Decision,

@@ -1,6 +1,6 @@
 import type { SourceType, Tenant } from '@dueline/contracts';
 import { column, sql, type Tx } from '@dueline/db';
-import { parseRule, type ReadRule, RULE, type RuleRow } from './rule.ts';
+import { parseRule, type ReadRule, RULE, type RuleRow, type TriggerRule } from './rule.ts';
 
 /**
  * Rules of an account that listen to this source, to all of it or to one of `keys` (left out: to whatever): enabled, not deleted, and no
@@ -19,6 +19,21 @@ export async function liveRules(
        ${keys === undefined ? sql`` : sql`and (source_key is null or source_key = any(${column([...new Set(keys)], 'text')}))`}
      order by rule.id`);
   return rows.map(parseRule);
+}
+
+/** A rule at a version; undefined when it is another one by now, or not live. */
+export async function getLiveRule(
+  tx: Tx,
+  { lineOaId, organizationId }: Tenant,
+  { ruleId, version }: { ruleId: string; version: number },
+): Promise<TriggerRule | undefined> {
+  const { rows } = await tx.execute<RuleRow>(sql`
+    select ${RULE}
+      from trigger_rule as rule join line_oa as account on account.id = rule.line_oa_id
+     where rule.id = ${ruleId} and rule.line_oa_id = ${lineOaId} and rule.organization_id = ${organizationId}
+       and version = ${version} and enabled and mode = 'live' and rule.deleted_date is null`);
+  const [read] = rows.map(parseRule);
+  return read?.kind === 'rule' ? read.rule : undefined;
 }
 
 /** What became of a rule whose action waited. `disabled`: or no longer live. `held`: the same, and its waiting actions are kept until it is enabled. */

@@ -1,4 +1,4 @@
-import type { Tenant } from '@dueline/contracts';
+import type { SourceType, Tenant } from '@dueline/contracts';
 import { inTransaction } from '@dueline/db';
 import { columnOf, insertRow, insertTenant, type TestDb, testDb } from '@dueline/db/testing';
 import { PermanentError } from '@dueline/kernel';
@@ -61,6 +61,23 @@ const INVALID: [name: string, changes: object, pointer: string][] = [
     source({ conditions: { any: Array(51).fill(nested(1)) } }),
     '/rule/sourceConfig/conditions/any',
   ],
+  [
+    'an audience that is not there',
+    source({ conditions: { not: { audience: '999999999', op: 'member' } } }),
+    '/rule/sourceConfig/conditions',
+  ],
+  [
+    'a field that its event has not',
+    source({ conditions: { event: '/payload/amount', op: 'exists' } }),
+    '/rule/sourceConfig/conditions/event',
+  ],
+  ['the filter of another source', { sourceType: 'form_submitted' }, '/rule/sourceConfig'],
+  [
+    'a form that is no id',
+    { sourceType: 'form_submitted', sourceConfig: { formId: 'x' } },
+    '/rule/sourceConfig/formId',
+  ],
+  ['no name of its event', { sourceType: 'custom_event', sourceConfig: {} }, '/rule/sourceConfig/name'],
   ['no message', action({ messages: [] }), '/rule/actionConfig/messages'],
   ['26 messages', action({ messages: Array(26).fill({ type: 'text', text: 'x' }) }), '/rule/actionConfig/messages'],
   ['an empty text', action({ messages: [{ type: 'text', text: '' }] }), '/rule/actionConfig/messages/0/text'],
@@ -207,6 +224,36 @@ test("another tenant neither sees, switches nor deletes a rule, nor writes one f
   expect(await deleteRule(shared.db, stranger, id)).toBe(false);
   const mixed = { organizationId: stranger.organizationId, lineOaId: tenant.lineOaId };
   await expect(createRule(shared.db, mixed, ruleDraft())).rejects.toMatchObject({ code: '23503' });
+});
+
+test('only rules that listen to what happened are read, and those that cannot be read', async () => {
+  const on = (sourceType: SourceType, sourceConfig: object) =>
+    createRule(shared.db, tenant, { ...ruleDraft(), sourceType, sourceConfig } as RuleDraft<
+      'send_message',
+      SourceType
+    >);
+  const plan = await on('attribute_changed', { attribute: 'plan' });
+  await on('attribute_changed', { attribute: 'Plan' });
+  const form = await on('form_submitted', { formId: '7' });
+  const anyForm = await on('form_submitted', {});
+  await on('form_submitted', { formId: '8' });
+  const cart = await on('custom_event', { name: 'cart' });
+  await on('custom_event', { name: 'purchase' });
+  const follow = await on('friend_track_event_inserted', {});
+  const { id: broken } = await insertRow(shared.db, 'trigger_rule', {
+    ...{ organization_id: tenant.organizationId, line_oa_id: tenant.lineOaId, name: 'foreign' },
+    ...{ source_type: 'attribute_changed', source_config: {}, action_type: 'send_message', action_config: {} },
+  });
+  const read = async (sourceType: SourceType, keys: string[]) =>
+    (await inTransaction(shared.db, (tx) => liveRules(tx, tenant, { sourceType, keys }))).map((one) =>
+      one.kind === 'rule' ? one.rule.id : one.row.id,
+    );
+  expect(await read('attribute_changed', ['plan', 'city', 'plan'])).toEqual([plan, broken]);
+  expect(await read('attribute_changed', ['"'])).toEqual([broken]);
+  expect(await read('form_submitted', ['7'])).toEqual([form, anyForm]);
+  expect(await read('custom_event', ['cart'])).toEqual([cart]);
+  expect(await read('friend_track_event_inserted', [])).toEqual([follow]);
+  expect(await read('campaign_click', ['7'])).toEqual([]);
 });
 
 const BROKEN: [name: string, columns: object, problem: string][] = [

@@ -18,11 +18,12 @@ import { UsageError } from '../actions/command-line.ts';
 import { secondsOf } from '../actions/read-operation.ts';
 import { oneLine, tableOf } from '../actions/table.ts';
 import { type Answer, type PersonDeps, runForPerson, tellProblem, type Words, type Work } from '../person-command.ts';
+import { changeEnrolment, enrolmentsWork, paceOf, startWork } from './enrol.ts';
 import { RULES_HELP } from './help.ts';
 import { readRuleFiles } from './read-files.ts';
 import { renderApplied, renderRule, renderRules } from './render.ts';
 
-const OPTIONS = ['confirm', 'by', 'why', 'max', 'per'] as const;
+const OPTIONS = ['confirm', 'by', 'why', 'max', 'per', 'per-minute'] as const;
 type Option = (typeof OPTIONS)[number];
 const FLAGS = ['yes'];
 
@@ -59,6 +60,10 @@ const OPTIONS_OF: Readonly<Record<string, readonly string[]>> = {
   show: [],
   caps: [],
   cap: ['max', 'per', 'by', 'why'],
+  enrol: ['per-minute', 'by', 'why'],
+  enrolments: [],
+  'enrol-confirm': ['by', 'why'],
+  'enrol-cancel': ['by', 'why'],
   ...Object.fromEntries(
     ['publish', 'observe', 'draft', 'enable', 'disable', 'delete'].map((name) => [name, ['by', 'why']]),
   ),
@@ -74,12 +79,17 @@ function readCommand({ values, flags, positionals }: Words<Option>, login: strin
   const signed = { by: values.by ?? login, reason: values.why ?? null };
   if (command === 'apply') return applyWork(subjects, { confirm: flags.has('yes') ? 'any' : values.confirm, signed });
   if (command === 'cap') return capWork(values, { subjects, signed });
-  if (command === 'list' || command === 'caps') {
+  const look = LOOKS[command];
+  if (look !== undefined) {
     if (subjects.length > 0) throw new UsageError(`${command} takes nothing`);
-    return command === 'list' ? listWork : capsWork;
+    return look;
   }
   const [subject, ...rest] = subjects;
-  if (subject === undefined || rest.length > 0) throw new UsageError(`${command} needs the id or the name of one rule`);
+  const needs = command.startsWith('enrol-') ? 'the id of one enrolment' : 'the id or the name of one rule';
+  if (subject === undefined || rest.length > 0) throw new UsageError(`${command} needs ${needs}`);
+  if (command === 'enrol') return enrolWork(subject, { pace: paceOf(values['per-minute']), signed });
+  if (command === 'enrol-confirm' || command === 'enrol-cancel')
+    return changeEnrolment(command, { id: subject, signed });
   return command === 'show' ? showWork(subject) : changeWork(command, { subject, signed });
 }
 
@@ -87,6 +97,11 @@ const listWork: Work = async (db, account) => {
   const rules = await listRules(db, account);
   return { json: { rules }, lines: renderRules(rules), isWhole: true };
 };
+
+const enrolWork =
+  (subject: string, how: Parameters<typeof startWork>[1]): Work =>
+  async (db, account) =>
+    startWork(await ruleOf(db, account, subject), how)(db, account);
 
 const showWork =
   (subject: string): Work =>
@@ -190,3 +205,6 @@ function capWork(
       return { json: { cap }, lines: [`${says} within ${cap.windowSeconds} s`], isWhole: true };
     });
 }
+
+/** Commands that take nothing and change nothing. */
+const LOOKS: Readonly<Record<string, Work>> = { list: listWork, caps: capsWork, enrolments: enrolmentsWork };

@@ -35,6 +35,7 @@ export { organization } from './organization.ts';
 export { richMenu } from './rich-menu.ts';
 export { richMenuWish } from './rich-menu-wish.ts';
 export { rootBudget } from './root-budget.ts';
+export { ruleEnrolment } from './rule-enrolment.ts';
 export { ruleGate } from './rule-gate.ts';
 export { scheduledAction } from './scheduled-action.ts';
 export { scheduledActionEdit } from './scheduled-action-edit.ts';
