@@ -2,7 +2,7 @@ import type { CampaignStatus } from '@dueline/contracts';
 
 /** Every allowed move; each bumps the fence. The guard trigger of the table refuses everything else; a test compares the two. */
 export const TRANSITIONS = {
-  draft: ['draft', 'scheduled', 'sending', 'cancel'],
+  draft: ['draft', 'scheduled', 'cancel'],
   scheduled: ['draft', 'scheduled', 'sending', 'paused', 'cancel', 'failed'],
   sending: ['sending', 'scheduled', 'paused', 'cancel', 'sent', 'failed', 'needs_attention'],
   paused: ['paused', 'scheduled', 'cancel'],

@@ -49,7 +49,7 @@ create table campaign (
 -- reader: the claim of campaigns whose minute has come
 create index idx_campaign_scheduled on campaign (start_date, id) where status = 'scheduled' and deleted_date is null;
 call guard_moves('campaign',
-                 'draft>draft', 'draft>scheduled', 'draft>sending', 'draft>cancel', 'scheduled>draft', 'scheduled>scheduled', 'scheduled>sending',
+                 'draft>draft', 'draft>scheduled', 'draft>cancel', 'scheduled>draft', 'scheduled>scheduled', 'scheduled>sending',
                  'scheduled>paused', 'scheduled>cancel', 'scheduled>failed', 'sending>sending', 'sending>scheduled', 'sending>paused',
                  'sending>cancel', 'sending>sent', 'sending>failed', 'sending>needs_attention', 'paused>paused', 'paused>scheduled',
                  'paused>cancel', 'needs_attention>needs_attention', 'needs_attention>scheduled', 'needs_attention>cancel',
