@@ -58,7 +58,6 @@ test('a cancel in the middle of a million people is acknowledged within a second
     ...[5, 10, 15].map((from) => startSome(from, from + 5)), // before the cancel, or not at all
   ]);
   const ms = performance.now() - begun;
-  console.info(`cancelled a campaign of ${PEOPLE} people in ${Math.round(ms)} ms`);
   expect(ms).toBeLessThan(ACKNOWLEDGED_WITHIN_MS);
   const atLine = 5 + raced.flat().length;
   expect(outcome).toMatchObject({ result: 'changed', status: 'paused', inFlight: atLine });

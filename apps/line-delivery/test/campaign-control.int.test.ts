@@ -198,6 +198,15 @@ test.for([
   expect(await states()).toEqual([reached === 500 ? 'needs_attention chunk_not_sent' : 'sent']);
 });
 
+test('a start that meets more people than were confirmed tells a person', async () => {
+  await dueCampaign(db, tenant, { audienceId: await audienceOf(db, tenant, 3), confirmedCount: 2 });
+  await staged.start(await claimOne(db));
+  expect([await states(), await items()]).toEqual([
+    ['needs_attention more_than_confirmed'],
+    ['campaign_not_sent more_than_confirmed'],
+  ]);
+});
+
 /** One chunk was accepted, one refused, and of one nobody can learn what became of it. */
 async function needsAPerson(): Promise<string> {
   const { id, chunks } = await started(1_250);

@@ -11,7 +11,7 @@ const frozen = { frozen_at: HOUR_AGO, start_date: HOUR_AGO };
 const claimed = { claimed_at: HOUR_AGO, claimed_by: 'd:0' };
 
 /** In what state a campaign, a broadcast, is met; what is being sent gave no sign of life for long. */
-export const STATES = {
+const STATES = {
   scheduled: { status: 'scheduled', start_date: HOUR_AGO },
   claimed: { status: 'sending', start_date: HOUR_AGO, ...claimed },
   'taken back': { status: 'scheduled', ...frozen, request: 'planned' },

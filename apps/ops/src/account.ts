@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import { getStop, RESUME_HOW, type ResumeHow, resumeAccount, type StopTarget, stopAccount } from '@dueline/accounts';
 import type { Tenant } from '@dueline/contracts';
 import { type Db, inTransaction, openDatabase, type Tx } from '@dueline/db';
+import { wakeDeliveries } from '@dueline/deliveries';
 import { skipHeldUp, spreadHeldUp, wakeDue } from '@dueline/scheduled-actions';
 import { recordCancelled } from '@dueline/trigger-rules';
 import { isPauseVerb, PAUSE_USAGE, type PauseDeps, parsePauseCommand, runPause } from './account-pause.ts';
@@ -137,6 +138,7 @@ async function resume(
     await resumeAccount(tx, target, { by, reason, how, count });
     await wakeDue(tx);
   });
+  for (const tenant of held.tenants) await wakeDeliveries(db, tenant);
   return count;
 }
 

@@ -1,6 +1,8 @@
 import type { Tenant } from '@dueline/contracts';
 import { inTransaction } from '@dueline/db';
 import { columnOf, insertRow, insertTenant, moveProductTime, type TestDb, testDb } from '@dueline/db/testing';
+import { createDeliveries } from '@dueline/deliveries';
+import { deliveryToCreate } from '@dueline/deliveries/testing';
 import { claimBatch, scheduleMany } from '@dueline/scheduled-actions';
 import { actionToSchedule } from '@dueline/scheduled-actions/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -118,6 +120,14 @@ test.for(TARGETS)(
     expect(await claim()).toHaveLength(500);
   },
 );
+
+test('what was planned before a stop is announced at once when it is over', async () => {
+  await inTransaction(own.db, (tx) => createDeliveries(tx, [deliveryToCreate(tenant)]));
+  await dueline('stop', tenant.lineOaId);
+  await own.db.$client.query('update delivery set published_at = clock_timestamp(), announce_count = 5');
+  await dueline('resume', tenant.lineOaId, '--how', 'catch_up');
+  expect(await columnOf(own.db, 'select concat(published_at, announce_count) from delivery')).toEqual(['0']);
+});
 
 test('a row is spread by its own number and person, the same each time, evenly over the smaller of the minutes and a tenth of the window', async () => {
   const spread = (row: number, minutes: number, window: string) =>
