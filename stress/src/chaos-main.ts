@@ -2,7 +2,6 @@ import { createWriteStream } from 'node:fs';
 import { finished } from 'node:stream/promises';
 import { parseArgs } from 'node:util';
 import { runCommand, untilInterrupted } from '@dueline/demo';
-import { LEFT_OUT } from './chaos/faults.ts';
 import { PLANTS, type Plant, runWithMistake } from './chaos/plants.ts';
 import type { ChaosReport } from './chaos/report.ts';
 import { runChaos } from './chaos/run.ts';
@@ -18,8 +17,6 @@ const HELP = `usage: ./dueline chaos --seed N [--minutes M] [--json] [--export F
   --export FILE  writes what the product says, one JSON record a line, as 'line-simulator check' takes it
   --plant P      something wrong on purpose, which must be found: a LINE that forgets keys, a new key for each attempt, or blaming
                  everybody whom LINE refuses
-
-  Not played yet: ${Object.keys(LEFT_OUT).join(', ')}
 `;
 
 interface Options {
@@ -76,6 +73,7 @@ function linesOf({ samples, states, faults, invariants, violations, ...counts }:
     ...samples.findings.map(({ invariant, sentence }) => `${invariant}: ${sentence}`),
     ...samples.unexplained.map((what) => `unexplained: ${what}`),
     ...samples.wronged.map((what) => `wronged: ${what}`),
+    ...samples.withoutMenu.map((what) => `without their menu: ${what}`),
     ...samples.open.map((what) => `open: ${what}`),
     ...samples.ended.map((what) => `ended: ${what}`),
   ];

@@ -1,7 +1,7 @@
 import { type FaultRule, nthUserId } from '@dueline/line-simulator';
 import { ROLES, type Plan as StressPlan } from '../plan.ts';
 import { createRandom, type Random } from '../random.ts';
-import { AMNESIA, DARKNESS, FAULTS, type FaultId, HOLDS_REQUESTS, LEFT_OUT, rulesOf } from './faults.ts';
+import { AMNESIA, DARKNESS, FAULTS, type FaultId, HOLDS_REQUESTS, rulesOf } from './faults.ts';
 
 /** How much of what; the seed says when and to whom. */
 export interface Size {
@@ -110,11 +110,7 @@ function planWeather(random: Random, { durationMs, nightMs, isNight, poisoned, f
   const always = forgetsKeys ? [AMNESIA] : [];
   let deck: FaultId[] = [];
   const draw = (): FaultId => {
-    if (deck.length === 0)
-      deck = shuffled(
-        random,
-        FAULTS.filter((fault) => LEFT_OUT[fault] === undefined),
-      );
+    if (deck.length === 0) deck = shuffled(random, FAULTS);
     return deck.pop() ?? 'F05';
   };
   for (let atMs = 0; atMs < durationMs; atMs += random.int(3_000, 5_000)) {

@@ -13,10 +13,12 @@ import { createProductClock, type ProductClock } from './clock.ts';
 import { exportHistory } from './export.ts';
 import { ATTEMPT } from './faults.ts';
 import { controlLine, type LineControl } from './line.ts';
+import { withoutTheirMenu } from './menus.ts';
+import { lookAfterAccounts } from './person.ts';
 import { type ChaosPlan, planChaos, type Size } from './plan.ts';
 import { type ChaosReport, reportOf } from './report.ts';
 import { settle } from './settle.ts';
-import { channelsFor, RULES_CHANNEL, type Stage, setStage } from './stage.ts';
+import { channelsFor, RULES_CHANNEL, RULES_TOKEN, type Stage, setStage } from './stage.ts';
 
 export interface ChaosOptions extends Omit<Size, 'leaseMs'> {
   readonly env: NodeJS.ProcessEnv;
@@ -74,16 +76,30 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     const clock = createProductClock({ ...stack, database });
     const cast: Cast = { plan, seed, line, stage, fleet, clock };
     tell(`faults for ${Math.round(plan.durationMs / 1_000)} s; the apps log to ${stack.logFolder}`);
-    await playLanes(lanesOf(cast), interrupted);
-    if (interrupted.aborted) throw new Error('interrupted');
-    await line.heal();
-    const faultsEndedAt = clock.now();
-    tell('LINE is well again; waiting for the end of every row');
-    const open = await settle(database.db, clock, interrupted);
+    const { faultsEndedAt, open } = await lookedAfter(database.db, async () => {
+      await playLanes(lanesOf(cast), interrupted);
+      if (interrupted.aborted) throw new Error('interrupted');
+      await line.heal();
+      const endedAt = clock.now();
+      tell('LINE is well again; waiting for the end of every row');
+      return { faultsEndedAt: endedAt, open: await settle(database.db, clock, interrupted) };
+    });
     return await judge({ stack, database, cast }, { ...options, faultsEndedAt, open });
   } finally {
     await database.close();
     await stack.stop();
+  }
+}
+
+/** Works while somebody looks after the accounts. @throws What either throws. */
+async function lookedAfter<Result>(db: Db, work: () => Promise<Result>): Promise<Result> {
+  const done = new AbortController();
+  const person = lookAfterAccounts(db, done.signal);
+  try {
+    return await Promise.race([work(), person.then(() => new Promise<never>(() => undefined))]);
+  } finally {
+    done.abort();
+    await person.catch(() => undefined);
   }
 }
 
@@ -131,9 +147,11 @@ async function judge(
     ...{ faultsEndedAt: options.faultsEndedAt, endedAt: clock.now(), attemptTimeoutMs: ATTEMPT.deadlineMs },
   });
   const faults = await countFaults(ledger.requests() as AsyncIterable<RequestRow>);
+  const withoutMenu = await withoutTheirMenu({ ...stack, database }, RULES_TOKEN);
   return reportOf({
     ...options,
     history,
+    withoutMenu,
     records: kept,
     planned: stage.planned,
     poisoned: cast.plan.poisoned,
