@@ -18,7 +18,7 @@ import { lookAfterAccounts } from './person.ts';
 import { type ChaosPlan, planChaos, type Size } from './plan.ts';
 import { type ChaosReport, reportOf } from './report.ts';
 import { settle } from './settle.ts';
-import { channelsFor, RULES_CHANNEL, RULES_TOKEN, type Stage, setStage } from './stage.ts';
+import { AUDIENCE_TOKEN, channelsFor, RULES_CHANNEL, type Stage, setStage } from './stage.ts';
 
 export interface ChaosOptions extends Omit<Size, 'leaseMs'> {
   readonly env: NodeJS.ProcessEnv;
@@ -115,6 +115,7 @@ function lanesOf({ plan, seed, line, stage, fleet, clock }: Cast): Scene[][] {
   return [
     scenes(plan.weather, ({ rules }) => line.play(rules, seed)),
     scenes(plan.waves, stage.wave),
+    scenes(plan.crowds, stage.crowd),
     scenes(plan.campaigns, stage.campaign),
     scenes(plan.pauses, stage.pause),
     scenes([{ atMs: plan.nightMs }], night),
@@ -147,7 +148,7 @@ async function judge(
     ...{ faultsEndedAt: options.faultsEndedAt, endedAt: clock.now(), attemptTimeoutMs: ATTEMPT.deadlineMs },
   });
   const faults = await countFaults(ledger.requests() as AsyncIterable<RequestRow>);
-  const withoutMenu = await withoutTheirMenu({ ...stack, database }, RULES_TOKEN);
+  const withoutMenu = await withoutTheirMenu({ ...stack, database }, AUDIENCE_TOKEN);
   return reportOf({
     ...options,
     history,

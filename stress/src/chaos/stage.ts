@@ -7,7 +7,7 @@ import {
 } from '@dueline/accounts';
 import { createCampaign, scheduleCampaign } from '@dueline/campaigns';
 import { CAST_TYPE, type Tenant } from '@dueline/contracts';
-import { inTransaction } from '@dueline/db';
+import { type Db, inTransaction } from '@dueline/db';
 import type { Stack } from '@dueline/demo';
 import { sleep } from '@dueline/kernel';
 import { type ChannelConfig, nthUserId } from '@dueline/line-simulator';
@@ -28,7 +28,7 @@ const CHANNEL_IDS: Readonly<Record<Part, string>> = {
 export const RULES_CHANNEL = CHANNEL_IDS.rules;
 
 const tokenOf = (part: Part): string => `chaos-token-${part}`;
-export const RULES_TOKEN = tokenOf('rules');
+export const AUDIENCE_TOKEN = tokenOf('multicast');
 
 /** An account for each kind of work, as LINE knows them. */
 export const channelsFor = ({ users }: Pick<ChaosPlan, 'users'>): ChannelConfig[] => {
@@ -38,7 +38,7 @@ export const channelsFor = ({ users }: Pick<ChaosPlan, 'users'>): ChannelConfig[
     channelAccessToken: tokenOf(part),
     name: 'chaos',
     users: [{ prefix: PREFIXES[part], count: counts[part] }],
-    ...(part === 'rules' && { richMenuIds: [MENU] }),
+    ...(part === 'multicast' && { richMenuIds: [MENU] }),
   }));
 };
 
@@ -48,6 +48,8 @@ export interface Stage {
   readonly planned: readonly (Planned & { readonly channelId: string })[];
   /** Changes an attribute of people who were in no wave before. */
   wave(wave: ChaosPlan['waves'][number]): Promise<void>;
+  /** The same for people of the audience, whose menus are switched then. */
+  crowd(crowd: ChaosPlan['crowds'][number]): Promise<void>;
   /** A campaign that is due at once. */
   campaign(campaign: PlannedCampaign): Promise<void>;
   /** The emergency stop of the account of the rules, and its end. */
@@ -76,7 +78,7 @@ export async function setStage(stack: Pick<Stack, 'database' | 'secretsKey'>, pl
     return tenant;
   };
   for (const [lid, seconds] of Object.entries(RULES)) await createRule(db, tenantOf('rules'), rule(lid, seconds));
-  await createRule(db, tenantOf('rules'), menuRule(await registerMenu(db, tenantOf('rules'))));
+  await createRule(db, tenantOf('multicast'), menuRule(await registerMenu(db, tenantOf('multicast'))));
   await seedUsers(stack, tenantOf('rules'), usersOf('rules', plan.users));
   const audience = usersOf('multicast', AUDIENCE_SIZE);
   await seedUsers(stack, tenantOf('multicast'), audience);
@@ -86,9 +88,10 @@ export async function setStage(stack: Pick<Stack, 'database' | 'secretsKey'>, pl
   const planned: (Planned & { channelId: string })[] = [];
   return {
     planned,
+    crowd: ({ first, count }) => moveToOslo(db, usersOf('multicast', count, first)),
     wave: async ({ first, count }) => {
       const users = usersOf('rules', count, first);
-      await db.$client.query(`update line_user set attributes = '{"city": "Oslo"}' where user_id = any($1)`, [users]);
+      await moveToOslo(db, users);
       for (const user of users)
         for (const lid of Object.keys(RULES)) planned.push({ user, lid, channelId: RULES_CHANNEL });
     },
@@ -106,6 +109,10 @@ export async function setStage(stack: Pick<Stack, 'database' | 'secretsKey'>, pl
       await inTransaction(db, (tx) => resumeAccount(tx, target, { ...signed, how: 'catch_up', count: 0 }));
     },
   };
+}
+
+async function moveToOslo(db: Db, users: readonly string[]): Promise<void> {
+  await db.$client.query(`update line_user set attributes = '{"city": "Oslo"}' where user_id = any($1)`, [users]);
 }
 
 const usersOf = (part: Part, count: number, first = 0): string[] =>
