@@ -3,7 +3,6 @@ import { finished } from 'node:stream/promises';
 import { parseArgs } from 'node:util';
 import { runCommand, untilInterrupted } from '@dueline/demo';
 import { campaignCommand } from './campaigns/command.ts';
-import { LEFT_OUT } from './chaos/faults.ts';
 import { PLANTS, type Plant, runWithMistake } from './chaos/plants.ts';
 import type { ChaosReport } from './chaos/report.ts';
 import { runChaos } from './chaos/run.ts';
@@ -21,7 +20,6 @@ const HELP = `usage: ./dueline chaos --seed N [--minutes M] [--json] [--export F
                  everybody whom LINE refuses
 
   With --campaign, campaigns to many people: see './dueline chaos --campaign --help'.
-  Not played yet: ${Object.keys(LEFT_OUT).join(', ')}
 `;
 
 interface Options {
@@ -78,6 +76,7 @@ function linesOf({ samples, states, faults, invariants, violations, ...counts }:
     ...samples.findings.map(({ invariant, sentence }) => `${invariant}: ${sentence}`),
     ...samples.unexplained.map((what) => `unexplained: ${what}`),
     ...samples.wronged.map((what) => `wronged: ${what}`),
+    ...samples.withoutMenu.map((what) => `without their menu: ${what}`),
     ...samples.open.map((what) => `open: ${what}`),
     ...samples.ended.map((what) => `ended: ${what}`),
   ];

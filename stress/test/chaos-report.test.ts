@@ -22,7 +22,7 @@ const FOUND = {
     poisoned: ['U2'],
     faults: { F05: 2 },
   },
-  ...{ fleet: { counts: { kills: 1, stops: 0 }, ended: [] }, open: [] },
+  ...{ fleet: { counts: { kills: 1, stops: 0 }, ended: [] }, withoutMenu: [], open: [] },
 };
 
 test('a run in which everybody is accounted for is well', () => {
@@ -49,6 +49,7 @@ test.for([
   ['somebody of whom the product says nothing', { records: [] }, { unexplained: 1 }],
   ['somebody who is still planned', { records: [stateOf('planned')] }, { unexplained: 1 }],
   ['a row that is open', { open: ['delivery 1 is sending'] }, { open: 1 }],
+  ['a friend without their menu', { withoutMenu: ['U1'] }, { withoutMenu: 1 }],
   ['a process that ended by itself', { fleet: { ...FOUND.fleet, ended: ['x ended with 1'] } }, { ended: 1 }],
   [
     'a double',

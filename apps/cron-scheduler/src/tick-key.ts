@@ -1,13 +1,11 @@
 import { errorText } from '@dueline/kernel';
-import type { Log } from '@dueline/runtime';
+import { type Log, redisOptions } from '@dueline/runtime';
 import { Redis } from 'ioredis';
 
 /** Whether this is the first caller for a key that lives for `ttlMs`; true, too, when Redis does not say so in half a second. */
 export type FirstOf = (key: string, ttlMs: number) => Promise<boolean>;
 
 const COMMAND_TIMEOUT_MS = 500;
-const CONNECT_TIMEOUT_MS = 2_000;
-const MAX_RECONNECT_WAIT_MS = 2_000;
 
 /**
  * The tick's key in Redis (SET NX). Redis only saves messages: a tick too many is harmless, because the database decides who
@@ -17,13 +15,7 @@ export function createTickKey({ url, log }: { url: string; log: Log }): {
   readonly firstOf: FirstOf;
   readonly close: () => void;
 } {
-  const redis = new Redis(url, {
-    enableOfflineQueue: false,
-    maxRetriesPerRequest: 1,
-    commandTimeout: COMMAND_TIMEOUT_MS,
-    connectTimeout: CONNECT_TIMEOUT_MS,
-    retryStrategy: (tries) => Math.min(tries * 100, MAX_RECONNECT_WAIT_MS),
-  });
+  const redis = new Redis(url, redisOptions({ commandTimeoutMs: COMMAND_TIMEOUT_MS }));
   let isAway = false;
   const note = (error: unknown) => {
     if (!isAway) log.warn({ error: errorText(error) }, 'Redis is away: every replica ticks');

@@ -21,9 +21,10 @@ import {
   settleDeliveries,
   startDeliveries,
 } from '@dueline/deliveries';
+import { addAudienceMembers } from '@dueline/recipients';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { closeEnded } from '../src/close-campaigns.ts';
-import { audienceOf, claimOne, stage } from './campaign-stage.ts';
+import { audienceOf, claimOne, membersOf, stage } from './campaign-stage.ts';
 
 type Staged = Awaited<ReturnType<typeof stage>>;
 let database: Awaited<ReturnType<typeof testDb>>;
@@ -199,7 +200,10 @@ test.for([
 });
 
 test('a start that meets more people than were confirmed tells a person', async () => {
-  await dueCampaign(db, tenant, { audienceId: await audienceOf(db, tenant, 3), confirmedCount: 2 });
+  const audienceId = await audienceOf(db, tenant, 2);
+  await dueCampaign(db, tenant, { audienceId });
+  await audienceOf(db, tenant, 3);
+  await addAudienceMembers(db, tenant, { audienceId, userIds: membersOf(3) });
   await staged.start(await claimOne(db));
   expect([await states(), await items()]).toEqual([
     ['needs_attention more_than_confirmed'],

@@ -18,6 +18,7 @@ export { createLog, type Log, type LogOptions } from './log.ts';
 export { createLookAgain, type LookAgain } from './look-again.ts';
 export { createMetrics, type Metrics } from './metrics.ts';
 export { redactText } from './redact.ts';
+export { redisOptions } from './redis-options.ts';
 export { runService, type ServiceOptions } from './service.ts';
 export { currentTraceparent, type SpanOptions, withSpan } from './spans.ts';
 export type { OnStop } from './stop-steps.ts';

@@ -1,6 +1,6 @@
 import { APP_NAMES, type AppName } from '@dueline/demo';
 import { type FaultRule, nthUserId } from '@dueline/line-simulator';
-import { FAULTS, type FaultId, LEFT_OUT, rulesOf } from '../chaos/faults.ts';
+import { FAULTS, type FaultId, rulesOf } from '../chaos/faults.ts';
 import { createRandom, type Random, shuffled } from '../random.ts';
 
 /** How much of what; the seed says when and to whom. */
@@ -70,9 +70,7 @@ export const NOT_FOR_CAMPAIGNS: Partial<Record<FaultId, string>> = {
 };
 
 /** The faults that a campaign may meet here. */
-export const CAMPAIGN_FAULTS = FAULTS.filter(
-  (fault) => NOT_FOR_CAMPAIGNS[fault] === undefined && LEFT_OUT[fault] === undefined,
-);
+export const CAMPAIGN_FAULTS = FAULTS.filter((fault) => NOT_FOR_CAMPAIGNS[fault] === undefined);
 
 /** Whom LINE refuses, it refuses in any weather. */
 const POISON: FaultId = 'F22';

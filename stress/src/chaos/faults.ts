@@ -8,15 +8,6 @@ export const FAULTS = [
 ] as const;
 export type FaultId = (typeof FAULTS)[number];
 
-/**
- * Left out of every plan for now, and why. Whoever changes that takes the fault off this list.
- */
-export const LEFT_OUT: Partial<Record<FaultId, string>> = {
-  F17: 'no menus are switched here; that it is noticed has tests of its own',
-  F20: 'the accounts have pasted tokens: when one is revoked, a person must store another',
-  F21: 'a 403 pauses the account until a person looks',
-};
-
 /** How long an attempt may take in this test, and how much longer its key rests when nobody wrote its outcome; milliseconds. */
 export const ATTEMPT = { deadlineMs: 1_000, settleMs: 2_000 };
 /** Longest that LINE keeps a request to itself: less than it rests. */

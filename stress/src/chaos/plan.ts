@@ -1,7 +1,7 @@
 import { type FaultRule, nthUserId } from '@dueline/line-simulator';
 import { ROLES, type Plan as StressPlan } from '../plan.ts';
 import { createRandom, type Random, shuffled } from '../random.ts';
-import { AMNESIA, DARKNESS, FAULTS, type FaultId, HOLDS_REQUESTS, LEFT_OUT, rulesOf } from './faults.ts';
+import { AMNESIA, DARKNESS, FAULTS, type FaultId, HOLDS_REQUESTS, rulesOf } from './faults.ts';
 
 /** How much of what; the seed says when and to whom. */
 export interface Size {
@@ -39,6 +39,8 @@ export interface ChaosPlan extends Pick<StressPlan, 'kills' | 'stops'> {
   readonly weather: readonly Weather[];
   /** People whose attribute changes, so that rules match. */
   readonly waves: readonly (Moment & { readonly first: number; readonly count: number })[];
+  /** People of the audience who change together, so that their menus are switched in bulk. */
+  readonly crowds: ChaosPlan['waves'];
   readonly campaigns: readonly PlannedCampaign[];
   /** Emergency stops of the account of the rules. */
   readonly pauses: readonly (Moment & { readonly forMs: number })[];
@@ -52,6 +54,8 @@ export const PREFIXES = { rules: 'c5', multicast: 'c6', broadcast: 'c7' } as con
 export const AUDIENCE_SIZE = 1_100;
 const WAVE_EVERY_MS = 500;
 const MAX_WAVE = 8;
+/** More than the twenty of which LINE is asked in one request. */
+const CROWD = { everyMs: 4_000, size: 60 };
 /** Faults go on so long with nobody writing, around the day that passes: whatever waits has been decided before. */
 const NIGHT = { beforeMs: 8_000, afterMs: 4_000 };
 const MIN_MINUTES = 0.2;
@@ -69,6 +73,7 @@ export function planChaos({ seed, minutes, leaseMs, forgetsKeys }: Size): ChaosP
   const weather = planWeather(random, { durationMs, nightMs, isNight, poisoned, forgetsKeys });
   return {
     ...{ durationMs, users, poisoned, waves, weather, nightMs },
+    crowds: planCrowds(durationMs, isNight),
     campaigns: planCampaigns(random, durationMs, isNight),
     pauses: planPauses(random, durationMs, isNight),
     ...planDeaths(random, { durationMs, leaseMs, nightMs, weather }),
@@ -85,6 +90,14 @@ function planWaves(random: Random, durationMs: number, isNight: (atMs: number) =
     first += count;
   }
   return waves;
+}
+
+function planCrowds(durationMs: number, isNight: (atMs: number) => boolean): ChaosPlan['crowds'] {
+  const most = Math.min(Math.floor(AUDIENCE_SIZE / CROWD.size), Math.floor(durationMs / CROWD.everyMs));
+  return Array.from({ length: most }, (_, n) => ({
+    atMs: (n + 0.5) * CROWD.everyMs,
+    ...{ first: n * CROWD.size, count: CROWD.size },
+  })).filter(({ atMs }) => !isNight(atMs));
 }
 
 /** One in twenty of those with whom the rules deal, and a few of an audience. */
@@ -110,11 +123,7 @@ function planWeather(random: Random, { durationMs, nightMs, isNight, poisoned, f
   const always = forgetsKeys ? [AMNESIA] : [];
   let deck: FaultId[] = [];
   const draw = (): FaultId => {
-    if (deck.length === 0)
-      deck = shuffled(
-        random,
-        FAULTS.filter((fault) => LEFT_OUT[fault] === undefined),
-      );
+    if (deck.length === 0) deck = shuffled(random, FAULTS);
     return deck.pop() ?? 'F05';
   };
   for (let atMs = 0; atMs < durationMs; atMs += random.int(3_000, 5_000)) {

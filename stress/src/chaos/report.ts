@@ -18,12 +18,15 @@ interface Found {
   readonly fleet: Pick<Fleet, 'counts' | 'ended'>;
   /** How many requests met each fault. */
   readonly faults: Readonly<Record<string, number>>;
+  /** Friends whom LINE does not show the menu that the product says it shows them. */
+  readonly withoutMenu: readonly string[];
   /** Rows that never came to their end. */
   readonly open: readonly string[];
 }
 
 /** What was done and what was found, as one line of JSON has it. Pure. */
-export function reportOf({ seed, minutes, history, records, planned, poisoned, fleet, faults, open }: Found) {
+export function reportOf(found: Found) {
+  const { seed, minutes, history, records, planned, poisoned, fleet, faults, withoutMenu, open } = found;
   const states = new Map<string, RecipientState>();
   const nameOf = ({ lid, user, channelId }: Recipient) => `${lid} of ${user} on ${channelId}`;
   const told = records.filter((record) => record.kind === 'state');
@@ -34,17 +37,19 @@ export function reportOf({ seed, minutes, history, records, planned, poisoned, f
   for (const state of states.values()) counted[state] = (counted[state] ?? 0) + 1;
   const broken = Object.fromEntries(Object.entries(history.counts).filter(([, count]) => count > 0));
   const { H1: doubled, H2: lost } = history.counts;
-  const isWhole = unexplained.length + wronged.length + open.length + fleet.ended.length === 0;
+  const failures = [unexplained, wronged, withoutMenu, open, fleet.ended];
+  const isWhole = failures.every(({ length }) => length === 0);
   const ok = history.ok && history.skipped.length === 0 && isWhole;
   return {
     ...{ seed, minutes, ok, planned: planned.length, states: counted, receipts: history.checked.receipts },
-    ...{ lost, doubled, unexplained: unexplained.length, wronged: wronged.length },
+    ...{ lost, doubled, unexplained: unexplained.length, wronged: wronged.length, withoutMenu: withoutMenu.length },
     ...{ attempts: history.checked.attempts, faults, ...fleet.counts },
     ...{ invariants: broken, violations: history.violations, open: open.length, ended: fleet.ended.length },
     samples: {
       findings: history.findings.slice(0, SAMPLE),
       unexplained: unexplained.slice(0, SAMPLE),
       wronged: wronged.slice(0, SAMPLE),
+      withoutMenu: withoutMenu.slice(0, SAMPLE),
       open: open.slice(0, SAMPLE),
       ended: fleet.ended,
     },

@@ -8,10 +8,12 @@ import { countFaults } from './count-faults.ts';
 import { exportHistory } from './export.ts';
 import { ATTEMPT } from './faults.ts';
 import { controlLine, type LineControl } from './line.ts';
+import { withoutTheirMenu } from './menus.ts';
+import { lookAfterAccounts } from './person.ts';
 import { type ChaosPlan, planChaos, type Size } from './plan.ts';
 import { type ChaosReport, reportOf } from './report.ts';
 import { settle } from './settle.ts';
-import { channelsFor, RULES_CHANNEL, type Stage, setStage } from './stage.ts';
+import { AUDIENCE_TOKEN, channelsFor, RULES_CHANNEL, type Stage, setStage } from './stage.ts';
 
 export interface ChaosOptions extends Omit<Size, 'leaseMs'> {
   readonly env: NodeJS.ProcessEnv;
@@ -69,16 +71,30 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     const clock = createProductClock({ ...stack, database });
     const cast: Cast = { plan, seed, line, stage, fleet, clock };
     tell(`faults for ${Math.round(plan.durationMs / 1_000)} s; the apps log to ${stack.logFolder}`);
-    await playLanes(lanesOf(cast), interrupted);
-    if (interrupted.aborted) throw new Error('interrupted');
-    await line.heal();
-    const faultsEndedAt = clock.now();
-    tell('LINE is well again; waiting for the end of every row');
-    const open = await settle(database.db, clock, interrupted);
+    const { faultsEndedAt, open } = await lookedAfter(database.db, async () => {
+      await playLanes(lanesOf(cast), interrupted);
+      if (interrupted.aborted) throw new Error('interrupted');
+      await line.heal();
+      const endedAt = clock.now();
+      tell('LINE is well again; waiting for the end of every row');
+      return { faultsEndedAt: endedAt, open: await settle(database.db, clock, interrupted) };
+    });
     return await judge({ stack, database, cast }, { ...options, faultsEndedAt, open });
   } finally {
     await database.close();
     await stack.stop();
+  }
+}
+
+/** Works while somebody looks after the accounts. @throws What either throws. */
+async function lookedAfter<Result>(db: Db, work: () => Promise<Result>): Promise<Result> {
+  const done = new AbortController();
+  const person = lookAfterAccounts(db, done.signal);
+  try {
+    return await Promise.race([work(), person.then(() => new Promise<never>(() => undefined))]);
+  } finally {
+    done.abort();
+    await person.catch(() => undefined);
   }
 }
 
@@ -94,6 +110,7 @@ function lanesOf({ plan, seed, line, stage, fleet, clock }: Cast): Scene[][] {
   return [
     scenes(plan.weather, ({ rules }) => line.play(rules, seed)),
     scenes(plan.waves, stage.wave),
+    scenes(plan.crowds, stage.crowd),
     scenes(plan.campaigns, stage.campaign),
     scenes(plan.pauses, stage.pause),
     scenes([{ atMs: plan.nightMs }], night),
@@ -126,6 +143,7 @@ async function judge(
     ...{ faultsEndedAt: options.faultsEndedAt, endedAt: clock.now(), attemptTimeoutMs: ATTEMPT.deadlineMs },
   });
   const faults = await countFaults(ledger.requests());
+  const withoutMenu = await withoutTheirMenu({ ...stack, database }, AUDIENCE_TOKEN);
   const { poisoned } = cast.plan;
-  return reportOf({ ...options, history, records: kept, planned: stage.planned, poisoned, fleet, faults });
+  return reportOf({ ...options, history, withoutMenu, records: kept, planned: stage.planned, poisoned, fleet, faults });
 }

@@ -1,14 +1,21 @@
-import { createLineOa, createOrganization, resumeAccount, stopAccount } from '@dueline/accounts';
+import {
+  createLineOa,
+  createOrganization,
+  resumeAccount,
+  stopAccount,
+  storeChannelCredentials,
+} from '@dueline/accounts';
 import { createCampaign } from '@dueline/campaigns';
 import { scheduleAsSeen } from '@dueline/campaigns/testing';
 import { CAST_TYPE, type Tenant } from '@dueline/contracts';
-import { inTransaction } from '@dueline/db';
+import { type Db, inTransaction } from '@dueline/db';
 import type { Stack } from '@dueline/demo';
 import { sleep } from '@dueline/kernel';
 import { type ChannelConfig, nthUserId } from '@dueline/line-simulator';
 import { addAudienceMembers, createAudience } from '@dueline/recipients';
 import { createRule } from '@dueline/trigger-rules';
 import type { Planned } from '../history.ts';
+import { MENU, registerMenu } from './menus.ts';
 import { AUDIENCE_SIZE, type ChaosPlan, type PlannedCampaign, PREFIXES } from './plan.ts';
 
 const FRIENDS = 300;
@@ -21,14 +28,18 @@ const CHANNEL_IDS: Readonly<Record<Part, string>> = {
 };
 export const RULES_CHANNEL = CHANNEL_IDS.rules;
 
+const tokenOf = (part: Part): string => `chaos-token-${part}`;
+export const AUDIENCE_TOKEN = tokenOf('multicast');
+
 /** An account for each kind of work, as LINE knows them. */
 export const channelsFor = ({ users }: Pick<ChaosPlan, 'users'>): ChannelConfig[] => {
   const counts: Readonly<Record<Part, number>> = { rules: users, multicast: AUDIENCE_SIZE, broadcast: FRIENDS };
   return (Object.keys(PREFIXES) as Part[]).map((part) => ({
     channelId: CHANNEL_IDS[part],
-    channelAccessToken: `chaos-token-${part}`,
+    channelAccessToken: tokenOf(part),
     name: 'chaos',
     users: [{ prefix: PREFIXES[part], count: counts[part] }],
+    ...(part === 'multicast' && { richMenuIds: [MENU] }),
   }));
 };
 
@@ -38,20 +49,29 @@ export interface Stage {
   readonly planned: readonly (Planned & { readonly channelId: string })[];
   /** Changes an attribute of people who were in no wave before. */
   wave(wave: ChaosPlan['waves'][number]): Promise<void>;
+  /** The same for people of the audience, whose menus are switched then. */
+  crowd(crowd: ChaosPlan['crowds'][number]): Promise<void>;
   /** A campaign that is due at once. */
   campaign(campaign: PlannedCampaign): Promise<void>;
   /** The emergency stop of the account of the rules, and its end. */
   pause(pause: ChaosPlan['pauses'][number], interrupted: AbortSignal): Promise<void>;
 }
 
-/** Accounts, rules, people and an audience, as their owners would have created them. */
+/** Accounts (one of which has LINE issue its tokens), rules, people and an audience, as their owners would have created them. */
 export async function setStage(stack: Pick<Stack, 'database' | 'secretsKey'>, plan: ChaosPlan): Promise<Stage> {
   const { db } = stack.database;
   const tenants = new Map<string, Tenant>();
   for (const { channelId, channelAccessToken } of channelsFor(plan)) {
     const organizationId = await createOrganization(db, { name: `chaos ${channelId}` });
+    const { secretsKey } = stack;
     const account = { organizationId, channelId, channelAccessToken, name: 'chaos', timezone: 'Asia/Bangkok' };
-    tenants.set(channelId, await createLineOa(db, { ...account, secretsKey: stack.secretsKey }));
+    const tenant = await createLineOa(db, { ...account, secretsKey });
+    tenants.set(channelId, tenant);
+    if (channelId !== CHANNEL_IDS.multicast) continue;
+    const credentials = { kind: 'stateless' as const, channelSecret: `secret-of-${channelId}` };
+    await inTransaction(db, (tx) =>
+      storeChannelCredentials(tx, tenant, { credentials, secretsKey, by: 'chaos', reason: null }),
+    );
   }
   const tenantOf = (part: Part): Tenant => {
     const tenant = tenants.get(CHANNEL_IDS[part]);
@@ -59,6 +79,7 @@ export async function setStage(stack: Pick<Stack, 'database' | 'secretsKey'>, pl
     return tenant;
   };
   for (const [lid, seconds] of Object.entries(RULES)) await createRule(db, tenantOf('rules'), rule(lid, seconds));
+  await createRule(db, tenantOf('multicast'), menuRule(await registerMenu(db, tenantOf('multicast'))));
   await seedUsers(stack, tenantOf('rules'), usersOf('rules', plan.users));
   const audience = usersOf('multicast', AUDIENCE_SIZE);
   await seedUsers(stack, tenantOf('multicast'), audience);
@@ -68,9 +89,10 @@ export async function setStage(stack: Pick<Stack, 'database' | 'secretsKey'>, pl
   const planned: (Planned & { channelId: string })[] = [];
   return {
     planned,
+    crowd: ({ first, count }) => moveToOslo(db, usersOf('multicast', count, first)),
     wave: async ({ first, count }) => {
       const users = usersOf('rules', count, first);
-      await db.$client.query(`update line_user set attributes = '{"city": "Oslo"}' where user_id = any($1)`, [users]);
+      await moveToOslo(db, users);
       for (const user of users)
         for (const lid of Object.keys(RULES)) planned.push({ user, lid, channelId: RULES_CHANNEL });
     },
@@ -90,18 +112,28 @@ export async function setStage(stack: Pick<Stack, 'database' | 'secretsKey'>, pl
   };
 }
 
+async function moveToOslo(db: Db, users: readonly string[]): Promise<void> {
+  await db.$client.query(`update line_user set attributes = '{"city": "Oslo"}' where user_id = any($1)`, [users]);
+}
+
 const usersOf = (part: Part, count: number, first = 0): string[] =>
   Array.from({ length: count }, (_, n) => nthUserId(PREFIXES[part], first + n));
 
 const messagesOf = (lid: string) => [{ type: 'text' as const, text: `hello [[lid:${lid}]]` }];
 
-const rule = (lid: string, seconds: number) => ({
-  name: lid,
+const WHEN = {
   sourceType: 'attribute_changed' as const,
   sourceConfig: { attribute: 'city' },
-  actionType: 'send_message' as const,
-  actionConfig: { messages: messagesOf(lid), ...(seconds === 0 ? {} : { delay: { seconds } }) },
   frequency: 'every_time' as const,
+};
+
+const rule = (lid: string, seconds: number) => ({
+  ...{ ...WHEN, name: lid, actionType: 'send_message' as const },
+  actionConfig: { messages: messagesOf(lid), ...(seconds === 0 ? {} : { delay: { seconds } }) },
+});
+
+const menuRule = (richMenuId: string) => ({
+  ...{ ...WHEN, name: 'menu', actionType: 'switch_rich_menu' as const, actionConfig: { richMenuId } },
 });
 
 async function seedUsers(

@@ -1,12 +1,11 @@
 import { errorText } from '@dueline/kernel';
 import type { Log } from '@dueline/mq';
+import { redisOptions } from '@dueline/runtime';
 import { Redis } from 'ioredis';
 import { type Buckets, createLocalBuckets } from './buckets.ts';
 import { createRedisBuckets } from './redis-buckets.ts';
 
 const COMMAND_TIMEOUT_MS = 250;
-const CONNECT_TIMEOUT_MS = 2_000;
-const MAX_RECONNECT_WAIT_MS = 2_000;
 const PROBE_EVERY_MS = 500;
 
 export interface SharedBuckets extends Buckets {
@@ -35,13 +34,7 @@ export function createSharedBuckets({
     log.info({ replicas }, 'no Redis: this process sends at its share of the limits');
     return { ...local, isShared: () => false, close: () => undefined };
   }
-  const redis = new Redis(url, {
-    enableOfflineQueue: false,
-    maxRetriesPerRequest: 1,
-    commandTimeout: COMMAND_TIMEOUT_MS,
-    connectTimeout: CONNECT_TIMEOUT_MS,
-    retryStrategy: (tries) => Math.min(tries * 100, MAX_RECONNECT_WAIT_MS),
-  });
+  const redis = new Redis(url, redisOptions({ commandTimeoutMs: COMMAND_TIMEOUT_MS }));
   return switching({ redis, local, replicas, log });
 }
 
