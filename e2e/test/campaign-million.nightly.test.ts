@@ -39,7 +39,7 @@ test(
 
     expect(result).toMatchObject(EVERYBODY_ONCE);
     const [stop] = result.stops;
-    expect(stop).toMatchObject({ verb: 'cancel', lid: 'c:0' });
+    expect(stop).toMatchObject({ verb: 'cancel', lid: 'c:0', lastBegunMs: 0 });
     expect(stop.waitedMs).toBeLessThan(1_000);
     expect(stop.lastNewMs).toBeLessThan(1_000);
     const [{ status, accepted, cancelled }] = result.campaigns;

@@ -23,6 +23,7 @@ export const EVERYBODY_ONCE = {
     doubled: 0,
     unexplained: 0,
     twice: 0,
+    blamed: 0,
     miscounted: 0,
     audit: 0,
     open: 0,

@@ -19,7 +19,7 @@ const LINE = { channelId: '1', lid: 'c:0', receipts: 2, distinctUsers: 2, maxPer
 
 /** Three people, of whom these numbers are said to be in a state. */
 function found(states: readonly (readonly [number, RecipientState])[], changed: Partial<Found> = {}): Found {
-  const rolls = createRollCall({ recipients: 3 }, [campaign]);
+  const rolls = createRollCall({ recipients: 3, poisoned: [nthUserId(PREFIXES.crowd, 2)] }, [campaign]);
   for (const [n, state] of states)
     rolls.note({ kind: 'state', channelId: '1', lid: 'c:0', user: nthUserId(PREFIXES.crowd, n), state });
   const memory = { peaks: {}, stop: () => Promise.resolve() };
@@ -65,6 +65,13 @@ test.for<[string, Partial<Found>]>([
 ])('a campaign that %s is found', ([, changed]) => {
   expect(reportOf(found(ALL, changed))).toMatchObject({ ok: false });
   expect(reportOf(found(ALL, changed)).miscounted).toBeGreaterThan(0);
+});
+
+test('whoever is called invalid though LINE takes them is told, and whoever LINE refuses is not', () => {
+  const states = (invalid: number) => ALL.map(([n, state]) => [n, n === invalid ? 'invalid' : state] as const);
+
+  expect(reportOf(found(states(1)))).toMatchObject({ blamed: 1 });
+  expect(reportOf(found(states(2)))).toMatchObject({ blamed: 0 });
 });
 
 test('whether LINE reached those whose fate is unknown is not asked', () => {

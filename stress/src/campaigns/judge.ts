@@ -41,7 +41,7 @@ export async function judge(cast: Cast, run: ToJudge): Promise<CampaignReport> {
     summary: await readSummary(stack.line.controlUrl),
     faults: await countFaults(ledger.requests()),
     pace: await readPace(db),
-    stops: await readStops(db, ledger, run.stopped),
+    stops: await readStops(cast, ledger, run.stopped),
     audit: await auditFindings(db),
   });
 }

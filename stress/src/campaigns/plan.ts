@@ -48,6 +48,8 @@ export interface CampaignPlan {
   /** Begins anew when it is over. */
   readonly weather: readonly Weather[];
   readonly kills: readonly PlannedKill[];
+  /** Whom LINE refuses while faults are played. */
+  readonly poisoned: readonly string[];
   /** Requests in all, if nothing is split. */
   readonly requests: number;
 }
@@ -80,6 +82,7 @@ const CHANGING = CAMPAIGN_FAULTS.filter((fault) => fault !== POISON);
 export function planCampaigns({ campaigns: count, ...size }: Size): CampaignPlan {
   const { seed, recipients, share, kills } = size;
   const random = createRandom(seed);
+  const poisoned = poisonedOf(random, recipients);
   const campaigns = Array.from({ length: count }, (_, n): PlannedCampaign => {
     const castType = n % 4 === 2 ? 'broadcast' : 'multicast';
     return { lid: `c:${n}`, to: n === 0 ? 'crowd' : 'town', castType, atMs: n * CAMPAIGN_EVERY_MS };
@@ -90,16 +93,14 @@ export function planCampaigns({ campaigns: count, ...size }: Size): CampaignPlan
     0,
   );
   return {
-    ...{ recipients, campaigns, requests },
-    weather: share === 0 ? [{ forMs: CALM_MS, faults: [], rules: slow(size) }] : planWeather(random, size),
+    ...{ recipients, campaigns, requests, poisoned },
+    weather: share === 0 ? [{ forMs: CALM_MS, faults: [], rules: slow(size) }] : planWeather(random, size, poisoned),
     kills: APP_NAMES.flatMap((role) => planKills(random, role, kills)),
   };
 }
 
 /** Every fault once before any comes again, two or three at a time, for some seconds; some people are refused all the time. */
-function planWeather(random: Random, size: Omit<Size, 'campaigns'>): Weather[] {
-  const { share, recipients } = size;
-  const poisoned = poisonedOf(random, recipients);
+function planWeather(random: Random, size: Omit<Size, 'campaigns'>, poisoned: readonly string[]): Weather[] {
   let deck: FaultId[] = [];
   const draw = (): FaultId => {
     if (deck.length === 0) deck = shuffled(random, CHANGING);
@@ -107,7 +108,7 @@ function planWeather(random: Random, size: Omit<Size, 'campaigns'>): Weather[] {
   };
   return Array.from({ length: SPELLS }, (_, spell) => {
     const faults = [...new Set(Array.from({ length: random.int(2, 3) }, draw))];
-    const probability = 1 - (1 - share) ** (1 / faults.length);
+    const probability = 1 - (1 - size.share) ** (1 / faults.length);
     const rules = [...faults, POISON]
       .flatMap((fault) => rulesOf(fault, { random, poisoned, tag: String(spell) }))
       .map((rule) => atRate(rule, probability));

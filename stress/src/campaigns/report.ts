@@ -28,10 +28,12 @@ export interface Found {
 /** What was done and what was found, as one line of JSON has it. Pure. */
 export function reportOf(found: Found) {
   const { run, history, rolls, fleet, results, summary, faults, pace, audit } = found;
-  const unexplained = rolls.flatMap((roll) => [...roll.unexplained()].map((n) => `person ${n} of ${roll.lid}`));
-  const twice = rolls.flatMap((roll) => roll.twice.map((n) => `person ${n} of ${roll.lid}`));
+  const personOf = (lid: string) => (n: number) => `person ${n} of ${lid}`;
+  const unexplained = rolls.flatMap((roll) => [...roll.unexplained()].map(personOf(roll.lid)));
+  const twice = rolls.flatMap((roll) => roll.twice.map(personOf(roll.lid)));
+  const blamed = rolls.flatMap((roll) => roll.blamed.map(personOf(roll.lid)));
   const miscounted = results.flatMap((result) => miscountsOf(result, found));
-  const lists = { unexplained, twice, miscounted, audit, open: run.open, ended: fleet.ended };
+  const lists = { unexplained, twice, blamed, miscounted, audit, open: run.open, ended: fleet.ended };
   const broken = Object.fromEntries(Object.entries(history.counts).filter(([, count]) => count > 0));
   const violations =
     Object.values(lists).reduce((sum, { length }) => sum + length, 0) +
@@ -39,7 +41,8 @@ export function reportOf(found: Found) {
   const { H1: doubled, H2: lost } = history.counts;
   return {
     ...{ seed: run.seed, recipients: run.recipients, ok: violations === 0, violations, lost, doubled },
-    ...{ unexplained: unexplained.length, twice: twice.length, miscounted: miscounted.length, audit: audit.length },
+    ...{ unexplained: unexplained.length, twice: twice.length, blamed: blamed.length },
+    ...{ miscounted: miscounted.length, audit: audit.length },
     ...{ open: run.open.length, ended: fleet.ended.length },
     ...{ states: sumOf(rolls), receipts: history.checked.receipts, requests: history.checked.requests },
     campaigns: results.map(({ counts, ...result }) => ({ ...result, ...counts, ...ofLine(summary, result.lid) })),

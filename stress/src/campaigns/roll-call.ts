@@ -26,11 +26,16 @@ export interface Roll {
   readonly states: Partial<Record<RecipientState, number>>;
   /** People in no state that ends, by their number. */
   unexplained(): Generator<number>;
+  /** People who are called invalid, and whom LINE takes. */
+  readonly blamed: readonly number[];
   /** People in two requests that ended: they would have got it twice, had both been accepted. */
   readonly twice: readonly number[];
 }
 
-export function createRollCall(plan: Pick<CampaignPlan, 'recipients'>, staged: readonly StagedCampaign[]): RollCall {
+export function createRollCall(
+  plan: Pick<CampaignPlan, 'recipients' | 'poisoned'>,
+  staged: readonly StagedCampaign[],
+): RollCall {
   const rolls = new Map(staged.map((campaign) => [campaign.lid, createRoll(plan, campaign)]));
   return {
     campaigns: [...rolls.values()].map(({ roll }) => roll),
@@ -47,11 +52,13 @@ export function createRollCall(plan: Pick<CampaignPlan, 'recipients'>, staged: r
   };
 }
 
-function createRoll(plan: Pick<CampaignPlan, 'recipients'>, { lid, to, castType }: StagedCampaign) {
+function createRoll(plan: Pick<CampaignPlan, 'recipients' | 'poisoned'>, { lid, to, castType }: StagedCampaign) {
   const people = castType === 'broadcast' ? undefined : peopleIn(plan)[to];
   const known = new Uint8Array(people ?? 0);
   const head = `U${PREFIXES[to]}`.padEnd(33 - DIGITS, '0');
   const states: Partial<Record<RecipientState, number>> = {};
+  const poisoned = new Set(plan.poisoned);
+  const blamed: number[] = [];
   const twice: number[] = [];
   return {
     userAt: (n: number) => head + n.toString(16).padStart(DIGITS, '0'),
@@ -60,11 +67,12 @@ function createRoll(plan: Pick<CampaignPlan, 'recipients'>, { lid, to, castType 
       states[state] = (states[state] ?? 0) + 1;
       const n = Number.parseInt(user.slice(-DIGITS), 16);
       if (user === '*') return;
+      if (state === 'invalid' && !poisoned.has(user)) blamed.push(n);
       if (known[n] !== 0) twice.push(n);
       known[n] = 1;
     },
     roll: {
-      ...{ lid, people, states, twice, channelId: CHANNEL_IDS[to] },
+      ...{ lid, people, states, blamed, twice, channelId: CHANNEL_IDS[to] },
       *unexplained() {
         for (let n = 0; n < known.length; n += 1) if (known[n] === 0) yield n;
       },

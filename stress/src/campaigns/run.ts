@@ -9,6 +9,7 @@ import { startFleet } from '../fleet.ts';
 import { playLanes, type Scene } from '../timeline.ts';
 import type { Act, Cast, Stopped } from './cast.ts';
 import { judge } from './judge.ts';
+import { lookAfterAccounts } from './look-after-accounts.ts';
 import { meterMemory } from './memory.ts';
 import { type CampaignPlan, planCampaigns, type Size } from './plan.ts';
 import { createProgress } from './progress.ts';
@@ -36,6 +37,8 @@ const SETTINGS = {
 const UNDER_FAULTS = { deadlineMs: ATTEMPT.deadlineMs, most: 8 };
 /** Without faults: LINE's own pace, as in production. */
 const CALM = { deadlineMs: 15_000, most: 50 };
+/** When somebody acts: what was begun before is soon at LINE, on a busy machine too. */
+const ACTED = { ...CALM, most: 8 };
 /** Of all requests so few are on their way at once that a small campaign takes a while too. */
 const PART = 40;
 const REPLICAS = 2;
@@ -49,7 +52,8 @@ const BEFORE_MS = 100;
 export async function runCampaigns(options: CampaignOptions): Promise<CampaignReport> {
   const { env, tell, share } = options;
   const plan = planCampaigns(options);
-  const { deadlineMs, most } = share === 0 ? CALM : UNDER_FAULTS;
+  const calm = options.act === undefined ? CALM : ACTED;
+  const { deadlineMs, most } = share === 0 ? calm : UNDER_FAULTS;
   const concurrency = Math.min(most, Math.max(2, Math.round(plan.requests / PART)));
   const pace = { ATTEMPT_DEADLINE_SECONDS: String(deadlineMs / 1_000), SEND_CONCURRENCY: String(concurrency) };
   const appEnv = { ...SETTINGS, ...pace };
@@ -77,6 +81,7 @@ async function play(
   tell(`${recipients} people are written; the apps log to ${stack.logFolder}`);
   const line = controlLine(stack, Object.values(CHANNEL_IDS));
   for (const channelId of Object.values(CHANNEL_IDS)) await line.blockSome(channelId, BLOCKED);
+  const person = lookAfterAccounts(database.db, stage.tenants);
   const fleet = await startFleet(stack, Object.fromEntries(APP_NAMES.map((role) => [role, REPLICAS])));
   const memory = meterMemory(() => [
     ...fleet.running(),
@@ -98,7 +103,7 @@ async function play(
     const sendMs = performance.now() - startedAt;
     return await judge(cast, { ...{ seed, recipients, stopped, faultsEndedAt, open, populateMs, sendMs }, memory });
   } finally {
-    await memory.stop();
+    await Promise.all([memory.stop(), person.stop()]);
   }
 }
 

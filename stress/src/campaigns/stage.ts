@@ -33,6 +33,7 @@ export interface StagedCampaign extends PlannedCampaign {
 
 /** Work for a Dueline. */
 export interface Stage {
+  readonly tenants: readonly Tenant[];
   /** Those that were scheduled so far, in their order. */
   readonly campaigns: readonly StagedCampaign[];
   /** Writes a campaign that is due at once. */
@@ -56,6 +57,7 @@ export async function setStage(stack: Pick<Stack, 'database' | 'secretsKey'>, pl
   const campaigns: StagedCampaign[] = [];
   return {
     campaigns,
+    tenants: [...places.values()].map(({ tenant }) => tenant),
     schedule: async (planned) => {
       const place = places.get(planned.to);
       if (place === undefined) throw new Error(`nobody lives in ${planned.to}`);

@@ -1,6 +1,5 @@
-import type { Db } from '@dueline/db';
 import type { ExportRecord, LedgerSource } from '@dueline/line-simulator';
-import type { Stopped } from './cast.ts';
+import type { Cast, Stopped } from './cast.ts';
 import { CHANNEL_IDS } from './stage.ts';
 
 /** What had been begun before a stop was acknowledged is at LINE within a second. */
@@ -16,29 +15,43 @@ export const stopRecord = ({ verb, campaign, atMs, untilMs }: Stopped): ExportRe
 /** How a stop went. */
 export interface StopTimes extends Pick<Stopped, 'verb' | 'waitedMs'> {
   readonly lid: string;
-  /** How long after the acknowledgement LINE saw the last new key of the campaign; 0: none. */
+  /** How long after the acknowledgement the last request was begun, by the product's own ledger; 0: none. */
+  readonly lastBegunMs: number;
+  /** How long after it LINE saw the last new key; 0: none. */
   readonly lastNewMs: number;
-  /** Of how many requests the first attempt came before the stop. */
+  /** Requests that were begun before. */
   readonly begunBefore: number;
 }
 
-export async function readStops(db: Db, ledger: LedgerSource, stopped: readonly Stopped[]): Promise<StopTimes[]> {
+interface Begun {
+  readonly key: string;
+  /** Process time, milliseconds since the epoch. */
+  readonly startedMs: number;
+}
+
+export async function readStops(
+  { database: { db }, clock }: Pick<Cast, 'database' | 'clock'>,
+  ledger: LedgerSource,
+  stopped: readonly Stopped[],
+): Promise<StopTimes[]> {
   if (stopped.length === 0) return [];
   const firstSeen = new Map<string, number>();
   for await (const { retryKey, at } of ledger.requests())
     if (retryKey !== null && !firstSeen.has(retryKey)) firstSeen.set(retryKey, Date.parse(at));
   const times: StopTimes[] = [];
   for (const { verb, campaign, atMs, untilMs = Number.POSITIVE_INFINITY, waitedMs } of stopped) {
-    const { rows } = await db.$client.query<{ key: string }>(
-      'select distinct attempt.retry_key as key from delivery_attempt as attempt join delivery on delivery.id = delivery_id where campaign_id = $1',
+    const lastAfter = (instants: readonly number[]): number =>
+      Math.round(Math.max(0, ...instants.filter((ms) => ms > atMs && ms < untilMs).map((ms) => ms - atMs)));
+    const { rows } = await db.$client.query<Begun>(
+      `select attempt.retry_key as key, (extract(epoch from min(started_at)) * 1000)::float as "startedMs"
+         from delivery_attempt as attempt join delivery on delivery.id = delivery_id where campaign_id = $1 group by attempt.retry_key`,
       [campaign.ticket.id],
     );
-    const seen = rows.flatMap(({ key }) => firstSeen.get(key) ?? []);
-    const during = seen.filter((ms) => ms > atMs && ms < untilMs);
+    const begun = rows.map(({ startedMs }) => clock.toProductTime(startedMs));
     times.push({
-      ...{ verb, lid: campaign.lid, waitedMs: Math.round(waitedMs) },
-      lastNewMs: Math.max(0, ...during.map((ms) => ms - atMs)),
-      begunBefore: seen.filter((ms) => ms <= atMs).length,
+      ...{ verb, lid: campaign.lid, waitedMs: Math.round(waitedMs), lastBegunMs: lastAfter(begun) },
+      lastNewMs: lastAfter(rows.flatMap(({ key }) => firstSeen.get(key) ?? [])),
+      begunBefore: begun.filter((ms) => ms <= atMs).length,
     });
   }
   return times;
