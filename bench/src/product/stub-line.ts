@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
 /** What a stub of LINE has taken. */
-export interface Taken {
+interface Taken {
   readonly requests: number;
   /** Different retry keys. */
   readonly accepted: number;

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createServer, type IncomingMessage } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { sleep } from '@dueline/kernel';
 
 /** A multicast endpoint that looks at nothing but the retry key, so that it costs little; told its latency in milliseconds, it sends its port to its parent. */
@@ -8,7 +8,9 @@ const accepted = new Map<string, string>();
 let requests = 0;
 let recipients = 0;
 
-const server = createServer(async (request, response) => {
+const server = createServer((request, response) => void answer(request, response));
+
+async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   if (request.url === '/stub')
     return void response.end(JSON.stringify({ requests, accepted: accepted.size, recipients }));
   const [body] = await Promise.all([textOf(request), latencyMs > 0 ? sleep(latencyMs) : undefined]);
@@ -25,7 +27,7 @@ const server = createServer(async (request, response) => {
   accepted.set(key, id);
   recipients += body.split('"U').length - 1;
   response.end('{}');
-});
+}
 
 async function textOf(request: IncomingMessage): Promise<string> {
   const parts: Buffer[] = [];
