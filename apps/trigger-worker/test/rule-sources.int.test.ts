@@ -221,10 +221,14 @@ test('who is in an audience is asked of the account’s own audiences, as they a
     attribute: 'city',
     conditions: { audience: stage.audience, op: 'member' },
   });
-  await ruleOn(stage, 'attribute_changed', {
+  const strange = await ruleOn(stage, 'attribute_changed', {
     attribute: 'city',
-    conditions: { audience: other.audience, op: 'member' },
+    conditions: { audience: stage.audience, op: 'member' },
   });
+  await db.$client.query(
+    `update trigger_rule set source_config = jsonb_set(source_config, '{conditions,when,audience}', to_jsonb($1::text)) where id = $2`,
+    [other.audience, strange],
+  );
   await ruleOn(stage, 'attribute_changed', { attribute: 'city', conditions: { audience: gone, op: 'not_member' } });
   await setAttributes(db, tenant, { city: 'Nara' }, [0, 1, 2]);
   await addAudienceMembers(db, tenant, { audienceId: stage.audience, userIds: [userId(2)] });
