@@ -5,7 +5,8 @@ import type { Finding } from './tool.ts';
 const PRODUCT_TIME_BY_HAND =
   /(?<![\w.])now\(\)(?!\s*[:{=])|(?<![\w.])(?:statement_timestamp|transaction_timestamp)\(\)|\b(?:current_timestamp|localtimestamp)\b/i;
 const PROCESS_TIME = /clock_timestamp\(\)/gi;
-const COLUMNS = '(?:lease_until|claimed_at|published_at|looked_at|started_at|finished_at|updated_at|updated_date|planned_at|counted_at)';
+const COLUMNS =
+  '(?:lease_until|claimed_at|published_at|looked_at|started_at|finished_at|updated_at|updated_date|planned_at|counted_at)';
 const LEASE_COLUMN = new RegExp(
   String.raw`\b${COLUMNS}\s*(?:=|<=?|>=?)\s*clock_timestamp\(\)|clock_timestamp\(\)\s+as\s+${COLUMNS}\b`,
   'gi',
