@@ -202,6 +202,7 @@ export const QUEUES: readonly Queue<unknown>[] = [
   ...Object.values(QUEUE_OF_TOPIC),
   scheduledActionFire,
   scheduledActionFireNow,
+  scheduledTriggerFire,
   actionExecute,
   processCampaign,
   lineBroadcastRichMessage,
