@@ -13,6 +13,7 @@ const server = createServer((request, response) => void answer(request, response
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   if (request.url === '/stub')
     return void response.end(JSON.stringify({ requests, accepted: accepted.size, recipients }));
+  if (request.method === 'GET') return void answerAboutMonth(request, response);
   const [body] = await Promise.all([textOf(request), latencyMs > 0 ? sleep(latencyMs) : undefined]);
   requests += 1;
   const key = String(request.headers['x-line-retry-key']);
@@ -27,6 +28,12 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   accepted.set(key, id);
   recipients += body.split('"U').length - 1;
   response.end('{}');
+}
+
+/** A month without a limit: a start asks before it freezes. */
+function answerAboutMonth({ url = '' }: IncomingMessage, response: ServerResponse): void {
+  response.setHeader('content-type', 'application/json');
+  response.end(url.endsWith('/consumption') ? '{"totalUsage":0}' : '{"type":"none"}');
 }
 
 async function textOf(request: IncomingMessage): Promise<string> {
