@@ -39,6 +39,7 @@ export async function insertEverything(db: Db, tenant: Tenant): Promise<void> {
     dedup_key: 'key',
   });
   await insertRow(db, 'scheduled_trigger_execution', { ...ruled, scheduled_at: new Date() });
+  await insertRow(db, 'cycle_schedule', { ...ruled, is_live: false });
   const campaign = await insertRow(db, 'campaign', { ...base, name: 'campaign', cast_type: 'broadcast' });
   await insertRow(db, 'campaign_chunk', { ...base, campaign_id: campaign.id, chunk_no: 0 });
   await insertRow(db, 'campaign_preview', {
