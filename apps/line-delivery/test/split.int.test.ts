@@ -1,9 +1,10 @@
-import { CAMPAIGN_INVARIANTS, closeCampaigns, getCampaignResult } from '@dueline/campaigns';
+import { CAMPAIGN_INVARIANTS, getCampaignResult } from '@dueline/campaigns';
 import { type Db, inTransaction } from '@dueline/db';
 import { columnOf, testDb } from '@dueline/db/testing';
 import { closeOverdueDeliveries, DELIVERY_INVARIANTS, reapEarlierBoots, settleDeliveries } from '@dueline/deliveries';
 import { nthUserId } from '@dueline/line-simulator';
 import { expect, test } from 'vitest';
+import { closeEnded } from '../src/close-campaigns.ts';
 import { membersOf, stage, startedTo } from './campaign-stage.ts';
 
 type Stage = Awaited<ReturnType<typeof stage>>;
@@ -121,7 +122,7 @@ test('a refusal for ever after an answer that was lost: LINE validates before it
   await on.pass(HOUR);
   await on.sendDue();
   expect((await inTransaction(db, closeOverdueDeliveries)).map(({ status }) => status)).toEqual(['unknown']);
-  await closeCampaigns(db);
+  await closeEnded(db);
 
   expect(requests(on)).toBe(23);
   expect(await columnOf(db, 'select count(distinct retry_key) from delivery_attempt')).toEqual(['1']);

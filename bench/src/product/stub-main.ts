@@ -13,7 +13,7 @@ const server = createServer((request, response) => void answer(request, response
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   if (request.url === '/stub')
     return void response.end(JSON.stringify({ requests, accepted: accepted.size, recipients }));
-  if (request.method === 'GET') return void answerAboutMonth(request, response);
+  if (request.method === 'GET') return answerAboutMonth(request, response);
   const [body] = await Promise.all([textOf(request), latencyMs > 0 ? sleep(latencyMs) : undefined]);
   requests += 1;
   const key = String(request.headers['x-line-retry-key']);

@@ -1,9 +1,10 @@
 import { sql } from 'drizzle-orm';
-import { boolean, integer, pgTable, text, unique } from 'drizzle-orm/pg-core';
+import { boolean, index, integer, pgTable, text, unique } from 'drizzle-orm/pg-core';
 import { id, instant, tenantColumns } from './columns.ts';
 
 /**
  * One row per cycle of a time-based rule; uq_scheduled_trigger_execution makes a cycle run once. Written by scheduled-cycles.
+ * idx_scheduled_trigger_execution_open: announcing and counting. idx_scheduled_trigger_execution_unswept: the sweep of cancelled ones.
  */
 export const scheduledTriggerExecution = pgTable(
   'scheduled_trigger_execution',
@@ -40,5 +41,11 @@ export const scheduledTriggerExecution = pgTable(
     publishedAt: instant('published_at'),
     swept: boolean('swept').notNull().default(false),
   },
-  (table) => [unique('uq_scheduled_trigger_execution').on(table.triggerRuleId, table.scheduledAt)],
+  (table) => [
+    unique('uq_scheduled_trigger_execution').on(table.triggerRuleId, table.scheduledAt),
+    index('idx_scheduled_trigger_execution_open')
+      .on(table.triggerRuleId, table.scheduledAt)
+      .where(sql`status = 'processing'`),
+    index('idx_scheduled_trigger_execution_unswept').on(table.id).where(sql`status = 'cancelled' and not swept`),
+  ],
 );
