@@ -24,10 +24,11 @@ async function paced(
 }
 
 const sent = (db: Db) => columnOf(db, `select chunk_no from delivery where status = 'accepted' order by 1`);
+/** Seconds behind the freeze. */
 const dueIn = (db: Db) =>
   columnOf(
     db,
-    `select round(extract(epoch from next_attempt_at - app_now()))::int from delivery where status = 'planned' order by chunk_no`,
+    `select round(extract(epoch from next_attempt_at - (select frozen_at from campaign)))::int from delivery where status = 'planned' order by chunk_no`,
   );
 
 test(

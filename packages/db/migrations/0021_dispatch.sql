@@ -27,6 +27,8 @@ create table campaign_pace (
   next_at timestamptz not null default app_now(),
   -- up to when the places of chunks that came too early are taken
   back_at timestamptz not null default app_now(),
+  -- the chunks that may begin since then: a ticket that came to two replicas does not send them back
+  granted_ids bigint[] not null default '{}',
   constraint campaign_pace_campaign_fkey foreign key (organization_id, line_oa_id, campaign_id)
     references campaign (organization_id, line_oa_id, id)
 );

@@ -6,6 +6,9 @@ import { type PostponedTicket, postponeDeliveries } from './postpone.ts';
 /** What was begun so much too late is made up for: tickets are announced once a second. */
 const CREDIT_MS = 2_000;
 
+/** As many as come in a message. */
+const MAX_GRANTED = 100;
+
 interface PacedTicket extends Ticket {
   readonly campaignId: string;
   /** Milliseconds that the people of the chunk take up. */
@@ -16,6 +19,8 @@ interface Pace {
   /** Milliseconds from now. */
   nextMs: number;
   backMs: number;
+  /** Chunks that were let begin last, and may not have done so yet. */
+  granted: readonly string[];
 }
 
 /**
@@ -42,8 +47,9 @@ export async function takePace(db: Db, tenant: Tenant, tickets: readonly Ticket[
 
 /** Moves the pace on, by a chunk that begins or by one that gets a place; the latter comes back. */
 function placeOf({ id, fence, costMs }: PacedTicket, pace: Pace | undefined): PostponedTicket[] {
-  if (pace === undefined) return [];
+  if (pace === undefined || pace.granted.includes(id)) return [];
   if (pace.nextMs <= 0) {
+    pace.granted = [...pace.granted, id].slice(-MAX_GRANTED);
     pace.nextMs = Math.max(pace.nextMs, -CREDIT_MS) + costMs;
     return [];
   }
@@ -83,18 +89,26 @@ async function lockPaces(
     sql`select from campaign_pace where campaign_id = any(${ids}) order by campaign_id for no key update`,
   );
   // A statement of its own: what it waited for is seen by this one.
-  const { rows } = await tx.execute<{ campaign_id: string; next_ms: number; back_ms: number }>(sql`
+  const { rows } = await tx.execute<{
+    campaign_id: string;
+    next_ms: number;
+    back_ms: number;
+    granted_ids: string[];
+  }>(sql`
     select campaign_id, (extract(epoch from next_at - app_now()) * 1000)::float8 as next_ms,
-           (extract(epoch from back_at - app_now()) * 1000)::float8 as back_ms
+           (extract(epoch from back_at - app_now()) * 1000)::float8 as back_ms, granted_ids::text[] as granted_ids
       from campaign_pace where campaign_id = any(${ids})`);
-  return new Map(rows.map((row) => [row.campaign_id, { nextMs: row.next_ms, backMs: row.back_ms }]));
+  return new Map(
+    rows.map((row) => [row.campaign_id, { nextMs: row.next_ms, backMs: row.back_ms, granted: row.granted_ids }]),
+  );
 }
 
 async function keepPaces(tx: Tx, paces: ReadonlyMap<string, Pace>): Promise<void> {
   const kept = [...paces];
   await tx.execute(sql`
     update campaign_pace set next_at = app_now() + make_interval(secs => kept.next_ms / 1000),
-                             back_at = app_now() + make_interval(secs => kept.back_ms / 1000)
+                             back_at = app_now() + make_interval(secs => kept.back_ms / 1000),
+                             granted_ids = string_to_array(kept.granted_ids, ',')::bigint[]
       from unnest(${column(
         kept.map(([id]) => id),
         'bigint',
@@ -104,7 +118,10 @@ async function keepPaces(tx: Tx, paces: ReadonlyMap<string, Pace>): Promise<void
       )}, ${column(
         kept.map(([, { backMs }]) => backMs),
         'float8',
-      )}) as kept (id, next_ms, back_ms)
+      )}, ${column(
+        kept.map(([, { granted }]) => granted.join(',')),
+        'text',
+      )}) as kept (id, next_ms, back_ms, granted_ids)
      where campaign_id = kept.id`);
 }
 

@@ -8,4 +8,5 @@ export const campaignPace = pgTable('campaign_pace', {
   ...tenantColumns,
   nextAt: instant('next_at').notNull().default(sql`app_now()`),
   backAt: instant('back_at').notNull().default(sql`app_now()`),
+  grantedIds: id('granted_ids').array().notNull().default([]),
 });
