@@ -5,6 +5,7 @@ import { createDeliveries, startDeliveries } from '@dueline/deliveries';
 import { deliveryToCreate } from '@dueline/deliveries/testing';
 import { claimBatch, scheduleMany } from '@dueline/scheduled-actions';
 import { actionToSchedule } from '@dueline/scheduled-actions/testing';
+import { cancelCycle, cycleDedupKey, runCycleNow } from '@dueline/scheduled-cycles';
 import { createRule, deleteRule } from '@dueline/trigger-rules';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { recoverRows } from '../src/recover.ts';
@@ -79,6 +80,41 @@ test('[T12] a row of a deleted rule that is claimed is left to its decision; one
   });
   expect(await recover()).toEqual([['of_deleted_rule', 1]]);
   expect(await statuses()).toEqual(['cancelled rule_deleted 1', 'processing 1']);
+});
+
+test('what waits of a cycle that a person cancelled is cancelled with its history, also what somebody held at first; other cycles go on', async () => {
+  const daily = await createRule(own.db, tenant, {
+    ...{ name: 'daily', sourceType: 'scheduled_time', sourceConfig: { cron: '0 9 * * *' } },
+    ...{ actionType: 'send_message', actionConfig: { messages: [{ type: 'text', text: 'hello' }] } },
+  } as Parameters<typeof createRule>[2]);
+  const cycles: string[] = [];
+  for (const count of [1_100, 3]) {
+    const id = await inTransaction(own.db, (tx) => runCycleNow(tx, tenant, { triggerRuleId: daily }));
+    cycles.push(id ?? '');
+    await moveProductTime(own.db, 1);
+    const actions = Array.from({ length: count }, (_, n) =>
+      actionToSchedule(tenant, {
+        ...{ userId: lineUserId(n), triggerRuleId: daily, ruleVersion: 1, delaySeconds: 3_600 },
+        dedupKey: cycleDedupKey(id ?? '', lineUserId(n)),
+      }),
+    );
+    await inTransaction(own.db, (tx) => scheduleMany(tx, actions));
+  }
+  expect(await recover()).toEqual([]);
+  await inTransaction(own.db, (tx) => cancelCycle(tx, tenant, { executionId: cycles[0] ?? '' }));
+  await inTransaction(own.db, async (tx) => {
+    await tx.execute(sql`select from scheduled_action where user_id = ${lineUserId(7)} for no key update`);
+    expect(await recover()).toEqual([['of_cancelled_cycle', 1_099]]);
+  });
+  expect(await recover()).toEqual([['of_cancelled_cycle', 1]]);
+  expect(await recover()).toEqual([]);
+  expect(await statuses()).toEqual(['cancelled cycle_cancelled 1100', 'pending 3']);
+  expect(
+    await columnOf(
+      own.db,
+      `select concat_ws(' ', decision, reason_code, count(*)) from trigger_log group by decision, reason_code`,
+    ),
+  ).toEqual(['cancelled cycle_cancelled 1100']);
 });
 
 test('[T9b] the deaths of a process that never came back are counted when its lease is over, before its claim is taken back', async () => {
