@@ -1,7 +1,18 @@
 import type { Tenant, TenantTicket } from '@dueline/contracts';
 import { type Db, openDatabase, sql } from '@dueline/db';
-import { insertRow, insertTenant, insertUsers, moveProductTime, type TestDb, testDb } from '@dueline/db/testing';
-import { expect, vi } from 'vitest';
+import {
+  endsOr,
+  IS_AT_GATE,
+  IS_BLOCKED,
+  insertRow,
+  insertTenant,
+  insertUsers,
+  isTrue,
+  moveProductTime,
+  type TestDb,
+  testDb,
+  withGate,
+} from '@dueline/db/testing';
 import {
   type Decision,
   decide,
@@ -118,7 +129,7 @@ export async function race(stage: Stage, { first, second, state }: Race): Promis
     ticket: { ...tenant, id: met.id, fence: String(FIRST_FENCE - (STATES[state].status === 'processing' ? 0 : 1)) },
     beforeCommit: async (tx) => void (await tx.execute(waitAtGate)),
   });
-  const raced = await withGate(own.db, async (openGate) => {
+  const raced = await withGate(own.db, GATE, async (openGate) => {
     const one: Promise<Told> = OPERATIONS[first].perform(sceneOf(players.first));
     const held = await endsOr(one, () => isTrue(own.db, IS_AT_GATE));
     const two: Promise<Told> = OPERATIONS[second].perform(sceneOf(players.second));
@@ -140,50 +151,6 @@ export async function race(stage: Stage, { first, second, state }: Race): Promis
     last: allVersions.at(-1)?.after ?? row,
     allVersions,
   };
-}
-
-const IS_AT_GATE = sql`
-  select exists (select from pg_stat_activity
-                  where datname = current_database() and application_name = 'first' and wait_event = 'advisory') as yes`;
-const IS_BLOCKED = sql`
-  select exists (select from pg_stat_activity as first, pg_stat_activity as second
-                  where first.datname = current_database() and first.application_name = 'first'
-                    and second.datname = current_database() and second.application_name = 'second'
-                    and first.pid = any(pg_blocking_pids(second.pid))) as yes`;
-
-async function isTrue(db: Db, query: typeof IS_AT_GATE): Promise<boolean> {
-  const { rows } = await db.execute<{ yes: boolean }>(query);
-  return rows[0]?.yes === true;
-}
-
-async function withGate<T>(db: Db, work: (open: () => Promise<void>) => Promise<T>): Promise<T> {
-  const keeper = await db.$client.connect();
-  const open = async () => void (await keeper.query(`select pg_advisory_unlock_all()`));
-  try {
-    await keeper.query(`select pg_advisory_lock(${GATE})`);
-    return await work(open);
-  } finally {
-    await open();
-    keeper.release();
-  }
-}
-
-/** Waits until the work has ended (false) or `isStopped` (true). */
-async function endsOr(work: Promise<unknown>, isStopped: () => Promise<boolean>): Promise<boolean> {
-  let hasEnded = false;
-  const ended = () => {
-    hasEnded = true;
-  };
-  work.then(ended, ended);
-  let stopped = false;
-  await vi.waitFor(
-    async () => {
-      stopped = !hasEnded && (await isStopped());
-      expect(hasEnded || stopped).toBe(true);
-    },
-    { interval: 2, timeout: 10_000 },
-  );
-  return stopped;
 }
 
 /** Product time goes on, and workers do what is left to do: the tickets in hand first, then what they claim. */
