@@ -8,6 +8,9 @@ const nightly = process.env.DUELINE_NIGHTLY === '1';
 export default defineConfig({
   test: {
     passWithNoTests: false,
+    // How long one waits for something to become true: it bounds a failure only, also on a machine with other things to do.
+    testTimeout: 20_000,
+    expect: { poll: { timeout: 15_000 } },
     reporters: ['default', './tools/vitest-total.ts'],
     projects: [
       {
@@ -26,7 +29,7 @@ export default defineConfig({
           globalSetup: ['./infra/local/src/vitest-global-setup.ts'],
           isolate: false,
           maxWorkers: 2,
-          testTimeout: 30_000,
+          testTimeout: 60_000,
           hookTimeout: 60_000,
         },
       },

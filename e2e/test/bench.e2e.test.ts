@@ -4,21 +4,9 @@ import { promisify } from 'node:util';
 import { ROOT } from '@dueline/demo';
 import { missingServers } from '@dueline/local-services';
 import { expect, test } from 'vitest';
+import { bench } from './bench-support.ts';
 
 const run = promisify(execFile);
-
-interface Report {
-  readonly ok: boolean;
-  readonly lost: number;
-  readonly doubled: number;
-  readonly standings: readonly { readonly name: string; readonly figures: Readonly<Record<string, number>> }[];
-}
-
-const bench = async (...args: string[]): Promise<Report> => {
-  const command = [join(ROOT, 'bench/src/main.ts'), ...args, '--scale', '0.002', '--rounds', '1', '--json'];
-  const { stdout } = await run(process.execPath, command, { maxBuffer: 2 ** 24 });
-  return JSON.parse(stdout) as Report;
-};
 
 // Processor time is told of servers of the bench's own, so they must be installed.
 test.skipIf(missingServers(process.env).length > 0)(
@@ -32,19 +20,6 @@ test.skipIf(missingServers(process.env).length > 0)(
       ...['graphile-worker', 'pg-boss', 'bullmq-aof-everysec', 'bullmq-aof-always', 'raw-sql', 'raw-sql-with-history'],
     ]);
     for (const { figures } of standings) expect(figures['actions/s']).toBeGreaterThan(0);
-  },
-);
-
-test.skipIf(missingServers(process.env).length > 0).for([
-  ['fanout', ['0 ms', '20 ms', '100 ms', '20 ms, line-delivery killed in the middle']],
-  ['tick', ['ticks with Redis', 'ticks without Redis', 'campaigns at their instants']],
-] as const)(
-  'the bench of campaigns (%s) runs our apps, and finds nothing lost or doubled',
-  { timeout: 300_000 },
-  async ([scenario, names]) => {
-    const { ok, lost, doubled, standings } = await bench(scenario);
-    expect({ ok, lost, doubled }).toEqual({ ok: true, lost: 0, doubled: 0 });
-    expect(standings.map(({ name }) => name)).toEqual(names);
   },
 );
 

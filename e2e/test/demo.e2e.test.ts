@@ -4,19 +4,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { expect, inject, test } from 'vitest';
-import { ROOT, run, serviceEnvironment } from './support.ts';
-
-async function demo(...args: string[]) {
-  const { code, stdout, stderr } = await run('./dueline', ['demo', '--once', '--json', ...args], {
-    env: serviceEnvironment(),
-  });
-  const lines = stdout.trimEnd().split('\n');
-  return {
-    code,
-    verdict: JSON.parse(lines.at(-1) ?? ''),
-    logFolder: /\.dueline\/logs\/[0-9a-f]+/.exec(stderr)?.[0] ?? '',
-  };
-}
+import { demo } from './demo-support.ts';
+import { ROOT, serviceEnvironment } from './support.ts';
 
 test('a change in a row becomes a LINE message, now or later or not at all, and a campaign reaches everybody, exactly once and never early; no log tells a secret', async () => {
   const { code, verdict, logFolder } = await demo();
@@ -37,14 +26,10 @@ test('a change in a row becomes a LINE message, now or later or not at all, and 
   expectNoSecrets(join(ROOT, logFolder));
 });
 
-test.for([
-  ['duplicate', { duplicates: 1, lost: 0, early: 0 }],
-  ['loss', { duplicates: 0, lost: 2, early: 0 }], // the voucher and the tips of one person
-  ['early', { duplicates: 0, lost: 0, early: 1 }],
-] as const)('the check of the demo notices a planted %s', async ([plant, expected]) => {
-  const { code, verdict } = await demo('--plant', plant);
+test('the check of the demo notices a planted loss', async () => {
+  const { code, verdict } = await demo('--plant', 'loss');
 
-  expect(verdict).toMatchObject({ ok: false, ...expected });
+  expect(verdict).toMatchObject({ ok: false, duplicates: 0, lost: 2, early: 0 }); // the voucher and the tips of one person
   expect(code).toBe(1);
 });
 

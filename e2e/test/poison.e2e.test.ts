@@ -60,7 +60,9 @@ async function keepAlive(env: Readonly<Record<string, string>>): Promise<Keeper>
   const state = { deaths: 0, stopping: false };
   await stack.apps.get('trigger-worker')?.stop();
   const live = async () => {
-    for (let app = await startQuickly(env); !state.stopping; app = await startQuickly(env)) {
+    while (!state.stopping) {
+      const app = await startQuickly(env, state);
+      if (state.stopping) await app.stop();
       await app.gone;
       if (app.child.signalCode === 'SIGKILL') state.deaths += 1;
     }
@@ -76,13 +78,17 @@ async function keepAlive(env: Readonly<Record<string, string>>): Promise<Keeper>
   };
 }
 
-/** A worker may die before it is ready, or be stopped. */
-async function startQuickly(env: Readonly<Record<string, string>>): Promise<App> {
+/** A worker may be killed before it is ready, and be stopped by us at any moment. */
+async function startQuickly(
+  env: Readonly<Record<string, string>>,
+  state: { readonly stopping: boolean },
+): Promise<App> {
   try {
     return await stack.restart('trigger-worker', env);
   } catch (error) {
     const app = stack.apps.get('trigger-worker');
-    if (app === undefined || app.child.signalCode === null) throw error;
+    const isExplained = app !== undefined && (app.child.signalCode !== null || state.stopping);
+    if (!isExplained) throw error;
     return app;
   }
 }

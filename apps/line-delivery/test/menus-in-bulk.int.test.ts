@@ -74,7 +74,7 @@ test('a bulk that is applied after a newer wish of one of its people was answere
   await stage.execute(await stage.wish(MANY, 0));
   await stage.execute(await stage.wish([3], 1));
   expect(await stage.shown([3])).toEqual([1]);
-  await expect.poll(() => stage.shown([3]), { timeout: 3_000 }).toEqual([0]); // the bulk is applied
+  await expect.poll(() => stage.shown([3]), { timeout: 15_000 }).toEqual([0]); // the bulk is applied
   await stage.executeAll();
   expect((await stage.story()).at(-1)).toBe('accepted ambiguous200,accepted200');
   expect(await columnOf(stage.db, `select user_id from delivery where reason_code = 'superseded'`)).toEqual([user(3)]);

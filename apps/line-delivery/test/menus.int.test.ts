@@ -98,7 +98,7 @@ test('an older request that arrives after the newer one was answered is found an
   await stage.execute(await stage.wish([0], 1));
   expect(await stage.shown([0])).toEqual([1]);
   expect(await stage.story()).toEqual(['planned ambiguous ambiguous', 'planned ambiguous ambiguous200']);
-  await expect.poll(() => stage.shown([0]), { timeout: 3_000 }).toEqual([0]); // the older one has arrived
+  await expect.poll(() => stage.shown([0]), { timeout: 15_000 }).toEqual([0]); // the older one has arrived
   await stage.executeAll();
   expect(await stage.story()).toEqual(['cancelled superseded ambiguous', 'accepted ambiguous200,accepted200']);
   await expectSettled(stage, [0]);

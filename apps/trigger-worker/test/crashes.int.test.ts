@@ -86,13 +86,15 @@ test.for(['commits', 'rolls back'] as const)(
     }).catch((error: unknown) => error);
     await held.promise;
     const recovering = recoverActionsInHand(own.db, DEAD);
-    await vi.waitFor(async () =>
-      expect(
-        await columnOf(
-          own.db,
-          `select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
-        ),
-      ).toEqual(['1']),
+    await vi.waitFor(
+      async () =>
+        expect(
+          await columnOf(
+            own.db,
+            `select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+          ),
+        ).toEqual(['1']),
+      15_000,
     );
     go.resolve();
     await deciding;
@@ -175,7 +177,10 @@ test('while a suspected row is decided, its name is in hand for everybody to see
   await own.db.$client.query(`create function wait() returns trigger language plpgsql as $$ begin perform pg_advisory_xact_lock(1); return new; end $$;
     create trigger wait before insert on delivery for each row when (new.scheduled_action_id = ${suspect}) execute function wait()`);
   const firing = fire(decideDeps(own.db), tickets);
-  await vi.waitFor(async () => expect(await columnOf(own.db, 'select ids[1] from batch_in_hand')).toEqual([suspect]));
+  await vi.waitFor(
+    async () => expect(await columnOf(own.db, 'select ids[1] from batch_in_hand')).toEqual([suspect]),
+    15_000,
+  );
   expect(await count(own.db, 'scheduled_action', `status = 'done'`)).toBe(1);
   go.resolve();
   await Promise.all([blocking, firing]);

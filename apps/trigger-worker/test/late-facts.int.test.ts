@@ -121,7 +121,7 @@ test('a wait that is being made while a click is decided is not missed: one wait
       context,
     );
     await expect
-      .poll(() => count(stage.shared.db, 'pg_locks', `locktype = 'advisory' and not granted`), { timeout: 5_000 })
+      .poll(() => count(stage.shared.db, 'pg_locks', `locktype = 'advisory' and not granted`), { timeout: 20_000 })
       .toBe(1);
     id = await stage.waiting({ source: 'link' }); // committed by itself, while the lock is held
     return { handling };
@@ -162,7 +162,7 @@ test('while nobody of an account waits for attributes, their changes wait for no
   let handling: Promise<unknown> = Promise.resolve();
   await hold(async () => {
     handling = change(own);
-    await expect.poll(() => waitingForLocks(own), { timeout: 5_000 }).toBe(1);
+    await expect.poll(() => waitingForLocks(own), { timeout: 20_000 }).toBe(1);
   });
   expect(await handling).toMatchObject({ outcome: 'done' });
 });
@@ -180,7 +180,7 @@ test('the first wait for an attribute, made while a change of it is decided, is 
       [id, own.tenant.organizationId, own.tenant.lineOaId, PERSON],
     );
     const handling = change(own);
-    await expect.poll(() => waitingForLocks(own), { timeout: 5_000 }).toBe(1);
+    await expect.poll(() => waitingForLocks(own), { timeout: 20_000 }).toBe(1);
     await client.query('commit');
     expect(await handling).toMatchObject({ outcome: 'done' });
   } finally {
@@ -251,7 +251,7 @@ test('a date that moves while the first row that hangs on it is being made waits
   await inTransaction(db, async (tx) => {
     await lockUsers(tx, [{ lineOaId: own.tenant.lineOaId, userId: PERSON }]); // as who makes the row does, before its insert
     handling = change(own, 'birthday');
-    await expect.poll(() => waitingForLocks(own), { timeout: 5_000 }).toBe(1);
+    await expect.poll(() => waitingForLocks(own), { timeout: 20_000 }).toBe(1);
   });
   expect(await handling).toMatchObject({ outcome: 'done' });
 });

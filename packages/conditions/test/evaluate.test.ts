@@ -180,5 +180,5 @@ test('a pattern that would keep a backtracking engine busy for hours is searched
   const started = performance.now();
   const facts = factsOf({ a: `${'a'.repeat(MAX_TEXT_LENGTH - 1)}!` });
   expect(judge({ attribute: 'a', op: 'matches', value: '^(a+)+$' }, facts).holds).toBe(false);
-  expect(performance.now() - started).toBeLessThan(1_000);
+  expect(performance.now() - started).toBeLessThan(5_000);
 });

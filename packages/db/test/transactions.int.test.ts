@@ -118,7 +118,7 @@ async function lossyProxy(target: URL) {
     });
     far.pipe(near);
   }).listen(0, '127.0.0.1');
-  await vi.waitFor(() => expect(server.address()).not.toBeNull());
+  await vi.waitFor(() => expect(server.address()).not.toBeNull(), 15_000);
   const address = server.address();
   const url = new URL(target);
   url.port = String(typeof address === 'object' && address !== null ? address.port : 0);

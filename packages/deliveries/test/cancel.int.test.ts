@@ -53,13 +53,15 @@ test('[D9] of a cancel and a start of the same message the row lock says who cam
   ] as const) {
     const { id } = await planFor(action);
     const waits = async (count: number) =>
-      vi.waitFor(async () =>
-        expect(
-          await columnOf(
-            own.db,
-            `select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
-          ),
-        ).toEqual([String(count)]),
+      vi.waitFor(
+        async () =>
+          expect(
+            await columnOf(
+              own.db,
+              `select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+            ),
+          ).toEqual([String(count)]),
+        15_000,
       );
     const holder = await own.db.$client.connect();
     await holder.query('begin');

@@ -75,7 +75,7 @@ test.each(ROWS)('%s is told by its kind, and the same key tells the rest', { tim
   simulator.faults.set({ rules: [{ id: 'f', max: 1, ...rule }] });
   const client = newClient(SLOW.has(rule.effect.type) ? 400 : 10_000);
   expect(await client.push(push(1))).toMatchObject(outcome);
-  await expect.poll(() => [...simulator.ledger.requests()][0]?.step, { timeout: 5_000 }).not.toBeNull();
+  await expect.poll(() => [...simulator.ledger.requests()][0]?.step, { timeout: 20_000 }).not.toBeNull();
   expect(await newClient().push(push(1))).toMatchObject({ kind: settled });
   expect([...simulator.ledger.violations()]).toEqual([]);
 });

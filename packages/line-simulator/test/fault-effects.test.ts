@@ -138,7 +138,7 @@ test.each(['down', 'blackHole'] as const)(
     expect(rowsOf(simulator).requests).toEqual([]);
     simulator.faults.set(only({ max: 1, effect: { type: state, ms: 500 } }));
     expect(await attempt(simulator)).toEqual({ failure: 'ECONNRESET' });
-    await expect.poll(async () => (await attempt(simulator, { timeoutMs: 100 })).status, { timeout: 4_000 }).toBe(200);
+    await expect.poll(async () => (await attempt(simulator, { timeoutMs: 100 })).status, { timeout: 15_000 }).toBe(200);
     expect(rowsOf(simulator).receipts).toHaveLength(1);
   },
 );

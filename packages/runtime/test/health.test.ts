@@ -67,7 +67,7 @@ test('a check that hangs fails after a second and is not started again behind it
   expect(await answers[0]?.json()).toMatchObject({ failing: { database: 'TransientError: no answer in time' } });
   expect(started).toBe(1);
   hang.resolve();
-  await vi.waitFor(async () => expect((await fetch(`${url}/readyz`)).status).toBe(200));
+  await vi.waitFor(async () => expect((await fetch(`${url}/readyz`)).status).toBe(200), 15_000);
 });
 
 test('a process that is stopping is alive but not ready', async () => {

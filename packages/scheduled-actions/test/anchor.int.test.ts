@@ -29,13 +29,15 @@ beforeEach(async () => {
 afterEach(() => own[Symbol.asyncDispose]());
 
 const somebodyWaits = () =>
-  vi.waitFor(async () =>
-    expect(
-      await columnOf(
-        own.db,
-        `select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
-      ),
-    ).toEqual(['1']),
+  vi.waitFor(
+    async () =>
+      expect(
+        await columnOf(
+          own.db,
+          `select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+        ),
+      ).toEqual(['1']),
+    15_000,
   );
 
 type WhenPast = 'fire' | 'skip' | 'fail';

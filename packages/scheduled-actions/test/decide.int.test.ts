@@ -75,13 +75,15 @@ test('a second holder waits for the first and then finds nothing', async () => {
   });
   await held.promise;
   const second = hold(tickets);
-  await vi.waitFor(async () =>
-    expect(
-      await columnOf(
-        own.db,
-        `select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
-      ),
-    ).toEqual(['1']),
+  await vi.waitFor(
+    async () =>
+      expect(
+        await columnOf(
+          own.db,
+          `select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+        ),
+      ).toEqual(['1']),
+    15_000,
   );
   decide.resolve();
   await first;

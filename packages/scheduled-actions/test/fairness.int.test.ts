@@ -122,12 +122,12 @@ test('[T2] a claimer with a list finds what a look told it of, what a hint told 
         mine.accounts.wake();
         return mine.claim();
       },
-      { interval: 5, timeout: 500 },
+      { interval: 5, timeout: 900 },
     )
     .toHaveLength(1);
 
   await schedule(own.db, await insertTenant(own.db));
-  await expect.poll(() => mine.claim(), { interval: 50, timeout: 3_000 }).toHaveLength(1);
+  await expect.poll(() => mine.claim(), { interval: 50, timeout: 15_000 }).toHaveLength(1);
 });
 
 test('[T2] a row moved far into the past is taken by a woken claimer', async () => {

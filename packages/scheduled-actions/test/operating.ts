@@ -106,7 +106,7 @@ const waiting = async (db: Db): Promise<number> => {
 
 /** Waits until so many transactions of this database wait for a lock. */
 export const lockWaiters = (db: Db, count: number): Promise<void> =>
-  vi.waitFor(async () => expect(await waiting(db)).toBe(count));
+  vi.waitFor(async () => expect(await waiting(db)).toBe(count), 15_000);
 
 /** Runs `work` while another transaction holds the row; `waited` waits until so many wait for it in a queue. */
 async function whileHeld<T>(

@@ -47,13 +47,15 @@ async function held<T>(work: (tx: Tx) => Promise<T>): Promise<{ result: T; commi
 }
 
 const somebodyWaits = () =>
-  vi.waitFor(async () =>
-    expect(
-      await columnOf(
-        own.db,
-        `select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
-      ),
-    ).toEqual(['1']),
+  vi.waitFor(
+    async () =>
+      expect(
+        await columnOf(
+          own.db,
+          `select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+        ),
+      ).toEqual(['1']),
+    15_000,
   );
 
 const click = (n = 1) =>

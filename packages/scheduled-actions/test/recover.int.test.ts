@@ -111,7 +111,7 @@ test('a row whose worker loses its connection while it fails for good ends all t
   });
   await expect(dies).rejects.toThrow(TransientError);
   expect((await each(own.db, 'status')).sort()).toEqual(['failed', 'processing']);
-  await vi.waitFor(async () => expect(await recoverStaleProcessing(own.db)).toBe(1)); // the lock goes with the backend
+  await vi.waitFor(async () => expect(await recoverStaleProcessing(own.db)).toBe(1), 15_000); // the lock goes with the backend
   const [again] = await claim(own.db);
   if (again === undefined) throw new Error('the row was to be claimed again');
   await fail(again, () => Promise.resolve());

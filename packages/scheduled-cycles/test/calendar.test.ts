@@ -166,7 +166,7 @@ describe('what becomes of cycles that were missed', () => {
       ...{ dueAt: at('2016-01-01T00:00Z'), now: at('2026-01-01T00:30Z') },
       ...{ misfire: 'all', catchUpMs: 10 * 366 * 86_400_000 },
     });
-    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
     expect(planned.runs).toHaveLength(MOST_MISSED);
     expect(planned.skipped).toEqual([]);
     expect(planned.uncounted).toEqual({ from: at('2016-01-01T00:00Z'), until: planned.runs[0] });

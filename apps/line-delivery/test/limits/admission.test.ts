@@ -69,7 +69,7 @@ test('while one account waits for its permits no slot is held for it, and anothe
     inHand.give();
   }
 
-  expect(performance.now() - begin).toBeLessThan(300);
+  expect(performance.now() - begin).toBeLessThan(2_000);
   await busy;
 });
 
