@@ -50,8 +50,8 @@ export default defineConfig({
           include: nightly ? ['e2e/test/**/*.nightly.test.ts'] : ['e2e/test/**/*.e2e.test.ts'],
           globalSetup: ['./infra/local/src/vitest-global-setup.ts'],
           maxWorkers: 2, // each file runs a whole product, which mostly waits
-          testTimeout: 90_000,
-          hookTimeout: 90_000,
+          testTimeout: 300_000,
+          hookTimeout: 180_000,
         },
       },
     ],

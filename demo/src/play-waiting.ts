@@ -8,7 +8,7 @@ import { ACCOUNTS, type Cause, type Users } from './story.ts';
 import { CLICK, INVITE, INVITED, LATE_CLICK, LATECOMERS, PAST_DEADLINE, TO_CLICKS } from './waiting-story.ts';
 
 const POLL_MS = 20;
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 60_000;
 
 const WAITING = "select from scheduled_action where expires_at is not null and status = 'pending' and branch is null";
 const LATE = "select from trigger_log where reason_code = 'fact_late'";

@@ -27,7 +27,7 @@ const SETTINGS = {
   INLINE_PROFILE: 'false',
   QUEUE_AHEAD: '10000', // of which one account may hold half
 };
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 120_000;
 
 let stack: Stack;
 let tenant: Tenant;

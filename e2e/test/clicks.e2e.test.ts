@@ -96,7 +96,7 @@ async function device(n: number, deed: 'open' | 'tap', body: object = {}): Promi
 }
 
 async function received(count: number): Promise<(string | null)[]> {
-  for (let deadline = performance.now() + 15_000; ; await sleep(50)) {
+  for (let deadline = performance.now() + 60_000; ; await sleep(50)) {
     const receipts = await stack.line.receiptsSince(0);
     if (receipts.length >= count || performance.now() > deadline) return receipts.map(({ lid }) => lid).sort();
   }
@@ -127,7 +127,7 @@ test('the link of a campaign arrives with its text; who taps it gets what waited
   expect(await device(0, 'tap', { ...tap, ua: 'liff' })).toMatchObject({ status: 302, location: SHOP });
 
   expect(await received(4)).toEqual(['spring', 'spring', 'spring', 'thanks-0']);
-  await expect.poll(async () => (await resultsOf(campaign)).standing, { timeout: 20_000 }).toBe('sent');
+  await expect.poll(async () => (await resultsOf(campaign)).standing, { timeout: 45_000 }).toBe('sent');
   expect(await resultsOf(campaign)).toMatchObject({
     people: { accepted: 3, open: 0 },
     clicks: { clicks: 2, people: 1, byUnknown: 1, links: [{ name: 'shop', url: SHOP }] },

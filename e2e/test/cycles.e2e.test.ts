@@ -22,7 +22,7 @@ const SETTINGS = {
   REAP_INTERVAL_SECONDS: '0.5',
   DELIVERY_ANNOUNCE_AGAIN_SECONDS: '1',
 };
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 120_000;
 /** The reader of the cycle dies at each of these shares of its people; then whoever opens, announces and counts. */
 const DEATHS: readonly (readonly [AppName, number])[] = [
   ['trigger-worker', 0.1],

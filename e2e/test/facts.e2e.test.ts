@@ -65,7 +65,7 @@ test('a click that any service inserts in plain SQL brings what waited for it to
   const { db } = stack.database;
   const late = async () =>
     (await db.$client.query(`select count(*)::int as n from trigger_log where reason_code = 'fact_late'`)).rows[0].n;
-  await expect.poll(late, { timeout: 10_000 }).toBe(1);
+  await expect.poll(late, { timeout: 45_000 }).toBe(1);
   await expect
     .poll(async () => (await db.$client.query('select count(*)::int as n from event_outbox')).rows[0].n)
     .toBe(0);

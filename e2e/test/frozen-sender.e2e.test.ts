@@ -85,12 +85,12 @@ test.for(LINES)(
 
     const { $client } = stack.database.db;
     await $client.query(`update line_user set attributes = '{"city": "Oslo"}' where user_id = any($1)`, [users]);
-    await expect.poll(() => requestsOf(channel.channelId), { timeout: 10_000, interval: 20 }).toBe(PEOPLE);
+    await expect.poll(() => requestsOf(channel.channelId), { timeout: 45_000, interval: 20 }).toBe(PEOPLE);
     frozen.child.kill('SIGSTOP');
     expect(await ofUsers(users)).toEqual([]);
     await stack.restart('line-delivery', { INSTANCE_NAME: `${knob}-2` });
     const isDone = async () => isOver(stack, { planned, receipts: await ofUsers(users) });
-    await expect.poll(isDone, { timeout: 30_000 }).toBe(true);
+    await expect.poll(isDone, { timeout: 45_000 }).toBe(true);
     frozen.child.kill('SIGCONT');
     await frozen.stop();
 

@@ -26,7 +26,7 @@ const SETTINGS = {
   CRASH_ON_USER: KILLER,
   INLINE_PROFILE: 'false',
 };
-const PATIENCE_MS = 40_000;
+const PATIENCE_MS = 150_000;
 
 let stack: Stack;
 let tenant: Tenant;

@@ -36,13 +36,13 @@ test('what waits three days arrives within a second of the jump there, once, and
   const { $client } = stack.database.db;
   await $client.query(`update line_user set attributes = '{"city": "Oslo"}'`);
   const waiting = "select from scheduled_action where status = 'pending'";
-  await expect.poll(async () => (await $client.query(waiting)).rowCount, { timeout: 10_000 }).toBe(10);
+  await expect.poll(async () => (await $client.query(waiting)).rowCount, { timeout: 45_000 }).toBe(10);
 
   await stack.travel(3 * DAY - 60);
   expect(await received()).toEqual([]);
   await stack.travel(60);
   const everybody = Array.from({ length: 10 }, (_, n) => nthUserId('e4', n)).sort();
-  await expect.poll(received, { timeout: 20_000 }).toEqual(everybody);
+  await expect.poll(received, { timeout: 45_000 }).toEqual(everybody);
 
   await stack.travel(30 * DAY);
   expect(await received()).toEqual(everybody);
@@ -54,7 +54,7 @@ test('production is never ready on a database whose time can be moved', async ()
   const env = { DUELINE_ENV: 'production', OUTBOX_LEASE_SECONDS: '300', INSTANCE_NAME: 'production' };
   const starting = stack.restart('pg-listener', env).catch((error: unknown) => error);
   const answer = () => fetch(`${stack.apps.get('pg-listener')?.url()}/readyz`).then((response) => response.text());
-  await expect.poll(() => answer().catch(String), { timeout: 20_000 }).toContain('it is no production database');
+  await expect.poll(() => answer().catch(String), { timeout: 45_000 }).toContain('it is no production database');
   await stack.apps.get('pg-listener')?.stop();
   expect(await starting).toBeInstanceOf(Error);
 });

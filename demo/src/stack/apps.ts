@@ -80,7 +80,7 @@ function urlInLog(log: string, instance: string): string | undefined {
 }
 
 /** Resolves when /readyz says ready. @throws Error with the end of its log when the app ends or is not ready in time. */
-export async function untilReady(app: App, timeoutMs = 30_000): Promise<void> {
+export async function untilReady(app: App, timeoutMs = 90_000): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   let answer = 'no answer yet';
   while (performance.now() < deadline) {

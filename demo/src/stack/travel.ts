@@ -4,7 +4,7 @@ import type { LineSimulator } from './simulator.ts';
 
 const POLL_MS = 50;
 /** How long a jump waits for requests that are on their way to LINE. */
-const CALM_TIMEOUT_MS = 10_000;
+const CALM_TIMEOUT_MS = 30_000;
 const CLAIM_TIMEOUT_MS = 60_000;
 
 /**

@@ -31,7 +31,7 @@ const CHANNEL = {
   users: [{ prefix: 'ca', count: 20_000 }],
 };
 /** Twenty seconds: no recovery takes longer with these leases. */
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 90_000;
 const POLL_MS = 50;
 
 /** A running Dueline whose apps may die, and everything that was ever written to it. */
