@@ -12,7 +12,7 @@ export interface ProductClock {
 }
 
 const POLL_MS = 10;
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = 120_000;
 
 export function createProductClock({ database, line }: Pick<Stack, 'database' | 'line'>): ProductClock {
   const jumps: { readonly atMs: number; readonly aheadMs: number }[] = [];
