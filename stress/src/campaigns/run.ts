@@ -13,6 +13,7 @@ import { lookAfterAccounts } from './look-after-accounts.ts';
 import { meterMemory } from './memory.ts';
 import { type CampaignPlan, planCampaigns, type Size } from './plan.ts';
 import { createProgress } from './progress.ts';
+import { releaseHeld } from './release-held.ts';
 import type { CampaignReport } from './report.ts';
 import { CHANNEL_IDS, channelsFor, setStage } from './stage.ts';
 
@@ -99,7 +100,8 @@ async function play(
     await line.heal();
     const faultsEndedAt = clock.now();
     tell('all is played; waiting for the end of every row');
-    const open = await settle(database.db, clock, interrupted);
+    let open = await settle(database.db, clock, interrupted);
+    while ((await releaseHeld(database.db, stage.tenants)) > 0) open = await settle(database.db, clock, interrupted);
     const sendMs = performance.now() - startedAt;
     return await judge(cast, { ...{ seed, recipients, stopped, faultsEndedAt, open, populateMs, sendMs }, memory });
   } finally {
