@@ -3,6 +3,7 @@ import { crashScenario } from './crash.ts';
 import { drainScenario } from './drain.ts';
 import { drainBesideScenario } from './drain-beside.ts';
 import { drainHeldScenario } from './drain-held.ts';
+import { eventScenario } from './event.ts';
 import { fanoutScenario } from './fanout.ts';
 import { lateScenario } from './late.ts';
 import { mqScenario } from './mq.ts';
@@ -23,6 +24,7 @@ export const SCENARIOS: readonly Scenario[] = [
   mqScenario,
   pushScenario,
   resultsScenario,
+  eventScenario,
   fanoutScenario,
   tickScenario,
   crashScenario,
