@@ -10,6 +10,9 @@ import {
 } from '@dueline/worker-app';
 import { z } from 'zod';
 
+/** Thirteen, so that this month can be compared with that of last year. */
+const months = (description: string) => z.coerce.number().int().min(0).max(1_200).default(13).describe(description);
+
 export const configSchema = workerConfig.extend({
   DATABASE_URL_DIRECT: directDatabaseUrl,
   LISTEN_FOR_DUE: listenForDue,
@@ -54,6 +57,10 @@ export const configSchema = workerConfig.extend({
     description: 'Whole seconds between two campaign ticks.',
     productionMinimum: 60,
   }),
+  KEEP_HISTORY_MONTHS: months('Whole months for which the history of decisions (trigger_log) is kept; 0: for ever.'),
+  KEEP_EVENTS_MONTHS: months(
+    'Whole months for which decided events and changes of attributes are kept, of which explain and dry run tell; 0: for ever.',
+  ),
   DELIVERY_ANNOUNCE_INTERVAL_SECONDS: seconds({
     default: 1,
     productionMinimum: 0.2,

@@ -1,4 +1,3 @@
-import { makePartitions } from '@dueline/db';
 import { configOrExit, every } from '@dueline/runtime';
 import {
   createDueAccounts,
@@ -12,6 +11,7 @@ import { runWorker, startClaiming, tellWhenWritten, type Worker } from '@dueline
 import { announceDueActions } from './announce-due-actions.ts';
 import { announceDueDeliveries } from './announce-due-deliveries.ts';
 import { loadConfig } from './config.ts';
+import { keepPartitions } from './keep-partitions.ts';
 import { announceOpenCycles, openDueCycles } from './open-due-cycles.ts';
 import { recoverRows } from './recover.ts';
 import { releaseLostTickets } from './release-untaken.ts';
@@ -48,6 +48,8 @@ function startSweeps({ db, broker, log, metrics, onStop, reach }: Worker): void 
     recovered.inc({ what }, count);
     log.warn({ what, count }, 'rows were recovered');
   };
+  const { KEEP_HISTORY_MONTHS: history, KEEP_EVENTS_MONTHS: events } = config;
+  const retention = { trigger_log: history, event_archive: events, attribute_change: events };
   const sweeps = [
     every({
       name: 'recover',
@@ -73,7 +75,12 @@ function startSweeps({ db, broker, log, metrics, onStop, reach }: Worker): void 
       intervalMs: FACT_SWEEP_INTERVAL_MS,
       run: () => lookForFacts(db),
     }),
-    every({ name: 'partitions', log, intervalMs: PARTITION_INTERVAL_MS, run: () => makePartitions(db) }),
+    every({
+      name: 'partitions',
+      log,
+      intervalMs: PARTITION_INTERVAL_MS,
+      run: keepPartitions({ db, log, metrics, retention }),
+    }),
   ];
   onStop('sweeps', async () => {
     await Promise.all(sweeps.map((sweep) => sweep.stop()));

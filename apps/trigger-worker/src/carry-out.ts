@@ -27,7 +27,7 @@ export async function carryOut(tx: Tx, firings: readonly Prepared[]): Promise<Ca
   const [first] = firings;
   if (first === undefined) return { deliveries: [], recorded: [], entries: [] };
   const { now, later } = await planAll(firings);
-  const results = await scheduleAll(tx, later, recordScheduled(first.event.topic));
+  const results = await scheduleAll(tx, later, recordScheduled(first.event.topic, causesOf(firings)));
   const scheduled = new Map(later.map((action, n) => [action.dedupKey, results[n]]));
   const deliveries = await performActions(tx, now);
   const deliveryIds = new Map(deliveries.map((delivery) => [delivery.logicalId, delivery.id]));
@@ -39,6 +39,11 @@ export async function carryOut(tx: Tx, firings: readonly Prepared[]): Promise<Ca
   );
   return { deliveries, recorded, entries: others };
 }
+
+const causesOf = (firings: readonly Prepared[]): Record<string, string> =>
+  Object.fromEntries(
+    firings.flatMap(({ event: { eventId, causeId } }) => (causeId === null ? [] : [[eventId, causeId] as const])),
+  );
 
 async function planAll(firings: readonly Prepared[]) {
   const now: ActionToPerform[] = [];

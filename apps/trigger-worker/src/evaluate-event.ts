@@ -29,6 +29,8 @@ export interface Evaluated {
   readonly candidates: readonly Candidate[];
   /** History of what ended here. */
   readonly rejected: readonly LogEntry[];
+  /** The same of a flood that a rule did not match, which is counted rather than written down one by one. */
+  readonly flooding: readonly LogEntry[];
 }
 
 /** Whom an event is about, and what each rule is judged by. */
@@ -41,6 +43,7 @@ export interface Known {
 export function evaluateEvent(event: OutboxEvent, rules: readonly ReadRule[], { user, factsFor }: Known): Evaluated {
   const candidates: Candidate[] = [];
   const rejected: LogEntry[] = [];
+  const flooding: LogEntry[] = [];
   for (const read of rules) {
     if (read.kind === 'invalid') {
       rejected.push({ ...entryOf(event), ...invalidRule(read) });
@@ -49,10 +52,13 @@ export function evaluateEvent(event: OutboxEvent, rules: readonly ReadRule[], { 
     const { rule } = read;
     if (!listensTo(rule, event)) continue;
     const judged = user === undefined ? UNKNOWN : judge(rule, event, { user, facts: factsFor(rule, user) });
-    if ('decision' in judged) rejected.push({ ...entryOf(event), ...ruleFields(rule), ...judged });
-    else candidates.push(judged);
+    if (!('decision' in judged)) candidates.push(judged);
+    else {
+      const isCounted = event.bulk && !rule.fullHistory && judged.decision === 'not_matched';
+      (isCounted ? flooding : rejected).push({ ...entryOf(event), ...ruleFields(rule), ...judged });
+    }
   }
-  return { candidates, rejected };
+  return { candidates, rejected, flooding };
 }
 
 type Rejection = Pick<LogEntry, 'decision' | 'reasonCode' | 'detail'>;
@@ -86,8 +92,8 @@ const loopOf = ({ depth, causeId }: OutboxEvent): Rejection | undefined =>
 
 /** The fields of a history row that come from the event. */
 export function entryOf(event: Cause) {
-  const { organizationId, lineOaId, userId, eventId, rootId } = event;
-  return { organizationId, lineOaId, userId, eventId, rootId, triggerOn: event.topic };
+  const { organizationId, lineOaId, userId, eventId, causeId, rootId } = event;
+  return { organizationId, lineOaId, userId, eventId, causeId, rootId, triggerOn: event.topic };
 }
 
 /** The fields of a history row that come from the rule. */

@@ -15,13 +15,14 @@ import {
 import type { CreatedDelivery } from '@dueline/deliveries';
 import { discarded, type Handler } from '@dueline/mq';
 import { getLineUsers, lineUserKey } from '@dueline/recipients';
+import { safeErrorText } from '@dueline/runtime';
 import { lockToldActions, wakeDue } from '@dueline/scheduled-actions';
-import { type LogEntry, type ReasonCode, recordDecisions } from '@dueline/trigger-rules';
+import { countUnmatched, type LogEntry, type ReasonCode, recordDecisions } from '@dueline/trigger-rules';
 import { attentionItems } from './attention-items.ts';
 import { carryOut } from './carry-out.ts';
 import { chooseFirings } from './choose-firings.ts';
 import type { DecideDeps } from './deps.ts';
-import { type Candidate, evaluateEvent } from './evaluate-event.ts';
+import { type Evaluated, evaluateEvent } from './evaluate-event.ts';
 import { loadEventFacts, rulesFor } from './event-facts.ts';
 import { followPeople } from './follow-people.ts';
 import { decideInHand, type Take } from './in-hand.ts';
@@ -117,12 +118,12 @@ async function decideTaken(
   for (const { userId } of events) deps.meet?.(userId);
   await followPeople(tx, message.tenant, events);
   const met = message.awaited ? await meetAll(tx, events) : [];
-  const { candidates, rejected } = await evaluateEvents(tx, message.tenant, events);
+  const { candidates, rejected, flooding } = await evaluateEvents(tx, message.tenant, events);
   const { kept, ended } = await chooseFirings(tx, candidates);
   const carried = await carryOut(tx, kept);
   const unrecorded: LogEntry[] = [...met, ...rejected, ...ended, ...carried.entries];
-  await recordDecisions(tx, unrecorded);
-  const entries = [...unrecorded, ...carried.recorded];
+  await recordDecisions(tx, [...unrecorded, ...countUnmatched(flooding)]);
+  const entries = [...unrecorded, ...flooding, ...carried.recorded];
   await openAttention(tx, attentionItems(entries));
   deps.reach?.('decide_event.deciding');
   return { taken: events.length, entries, deliveries: carried.deliveries, setAside: [] };
@@ -130,17 +131,25 @@ async function decideTaken(
 
 async function giveUp(tx: Tx, event: HeldEvent): Promise<DecidedEvents> {
   await giveUpEvent(tx, event);
-  const { organizationId, lineOaId, userId, eventId, rootId, topic, rescueCount } = event;
+  const errorMessage = `${event.rescueCount} processes died while they decided it`;
+  const entry = await recordDead(tx, event, { reasonCode: 'kills_its_process', errorMessage });
+  return { ...NOTHING, taken: 1, entries: [entry] };
+}
+
+/** That an event is decided by nobody any more: for the history, and for a person to see. */
+async function recordDead(
+  tx: Tx,
+  event: HeldEvent,
+  why: Pick<LogEntry, 'reasonCode' | 'errorMessage'>,
+): Promise<LogEntry> {
+  const { organizationId, lineOaId, userId, eventId, rootId, topic } = event;
   const entry: LogEntry = {
     ...{ organizationId, lineOaId, userId, eventId, rootId, triggerRuleId: null, ruleVersion: null, action: null },
-    triggerOn: topic,
-    decision: 'failed',
-    reasonCode: 'kills_its_process',
-    errorMessage: `${rescueCount} processes died while they decided it`,
+    ...{ triggerOn: topic, decision: 'failed', ...why },
   };
   await recordDecisions(tx, [entry]);
   await openAttention(tx, [deadItem(event, entry.reasonCode)]);
-  return { ...NOTHING, taken: 1, entries: [entry] };
+  return entry;
 }
 
 const deadItem = ({ organizationId, lineOaId, id, userId, rescueCount }: HeldEvent, reasonCode: ReasonCode) => ({
@@ -156,13 +165,9 @@ async function meetAll(tx: Tx, events: readonly OutboxEvent[]): Promise<LogEntry
   return met;
 }
 
-async function evaluateEvents(
-  tx: Tx,
-  tenant: Tenant,
-  events: readonly OutboxEvent[],
-): Promise<{ candidates: Candidate[]; rejected: LogEntry[] }> {
+async function evaluateEvents(tx: Tx, tenant: Tenant, events: readonly OutboxEvent[]): Promise<Evaluated> {
   const rules = await rulesFor(tx, tenant, events);
-  if (rules.length === 0) return { candidates: [], rejected: [] };
+  if (rules.length === 0) return { candidates: [], rejected: [], flooding: [] };
   const users = await getLineUsers(tx, events);
   const factsFor = await loadEventFacts(tx, { tenant, events, rules });
   const evaluated = events.map((event) =>
@@ -171,6 +176,7 @@ async function evaluateEvents(
   return {
     candidates: evaluated.flatMap(({ candidates }) => candidates),
     rejected: evaluated.flatMap(({ rejected }) => rejected),
+    flooding: evaluated.flatMap(({ flooding }) => flooding),
   };
 }
 
@@ -183,6 +189,7 @@ async function recordFailure(
   deps.onDecided('event', 'failed');
   await inTransaction(deps.db, async (tx) => {
     const [held] = await holdEvents(tx, tenant, [ticket]);
-    if (held !== undefined && (await failEvent(tx, held))) await openAttention(tx, [deadItem(held, 'decision_failed')]);
+    if (held !== undefined && (await failEvent(tx, held)))
+      await recordDead(tx, held, { reasonCode: 'decision_failed', errorMessage: safeErrorText(error) });
   });
 }

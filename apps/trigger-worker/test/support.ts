@@ -99,10 +99,10 @@ export const message = <Data>(tenant: Tenant, data: Data) => ({
   publishedAt: new Date().toISOString(),
 });
 
-/** decision and reason of every history row, sorted, with how often it occurs. */
+/** decision and reason of every evaluation in the history, sorted, with how often it occurs. */
 export async function decisions(db: Db): Promise<Record<string, number>> {
   const { rows } = await db.$client.query<{ what: string; count: number }>(
-    `select decision || ': ' || reason_code as what, count(*)::int as count from trigger_log group by 1 order by 1`,
+    `select decision || ': ' || reason_code as what, sum(evaluations)::int as count from trigger_log group by 1 order by 1`,
   );
   return Object.fromEntries(rows.map(({ what, count }) => [what, count]));
 }

@@ -33,12 +33,15 @@ begin
 end $$;
 
 -- Monthly partitions of `parent`, by UTC month of its partition key, from the month of app_now() to `months_ahead` later, and
--- a default one: a writer must never fail because nobody made its month. Rows that landed there move into their month as
--- soon as it is made. Created apart and attached, because CREATE TABLE … PARTITION OF would lock out every reader and writer.
+-- a default one: a writer must never fail because nobody made its month. Rows that landed there, by a clock that was wrong or because
+-- nobody made their month, move into their month, whichever it is, as soon as it is made here. Created apart and attached, because CREATE
+-- TABLE … PARTITION OF would lock out every reader and writer; who holds the default one longer than two seconds has it tried again later.
 create function make_partitions(parent regclass, partition_key text, months_ahead int) returns int language plpgsql as $$
 declare
   first_month timestamptz := date_trunc('month', app_now(), 'UTC');
   catch_all text := parent::text || '_default';
+  wanted timestamptz[];
+  strays timestamptz[];
   lower_bound timestamptz;
   upper_bound timestamptz;
   child text;
@@ -46,12 +49,18 @@ declare
   made int := 0;
 begin
   perform pg_advisory_xact_lock(hashtextextended('make_partitions:' || parent::text, 0));
+  perform set_config('lock_timeout', '2s', true);
   if to_regclass(catch_all) is null then
     execute format('create table %I partition of %s default', catch_all, parent);
   end if;
-  for month in 0 .. months_ahead loop
-    lower_bound := (first_month at time zone 'UTC' + make_interval(months => month)) at time zone 'UTC';
-    upper_bound := (first_month at time zone 'UTC' + make_interval(months => month + 1)) at time zone 'UTC';
+  -- a column that bears no year that a name can bear stays where it is
+  execute format('select array(select distinct date_trunc(''month'', %1$I, ''UTC'') from %2$I
+                   where %1$I >= ''0001-01-01Z'' and %1$I < ''9999-12-01Z'' order by 1 limit 24)', partition_key, catch_all) into strays;
+  wanted := array(select (first_month at time zone 'UTC' + make_interval(months => month)) at time zone 'UTC'
+                    from generate_series(0, months_ahead) as month
+                   union select unnest(strays) order by 1);
+  foreach lower_bound in array wanted loop
+    upper_bound := (lower_bound at time zone 'UTC' + interval '1 month') at time zone 'UTC';
     child := parent::text || to_char(lower_bound at time zone 'UTC', '_YYYY_MM');
     if to_regclass(child) is null then
       execute format('create table %I (like %s including defaults including constraints)', child, parent);

@@ -26,6 +26,8 @@ create table trigger_rule (
   reentry text not null default 'always' constraint trigger_rule_reentry_known check (reentry in ('always', 'not_while_open', 'never')),
   -- what it sends neither counts for the caps of its account nor is held back by them
   exempt_from_caps boolean not null default false,
+  -- every person that it did not match has a row in the history, also of a flood
+  full_history boolean not null default false,
   workflow_id bigint,
   workflow_node_path text,
   created_date timestamptz not null default app_now(),
@@ -86,8 +88,8 @@ create table rule_gate (
     references trigger_rule (organization_id, line_oa_id, id)
 ) with (fillfactor = 80);
 
--- Every evaluation and what came of it, with the action as it was at that moment. The default of status is the seeds';
--- our code always writes it.
+-- Every evaluation and what came of it, with the action as it was at that moment; of floods that a rule does not match, counts. The default
+-- of status is the seeds'; our code always writes it. Reasons are a closed list, that of trigger-rules.
 create table trigger_log (
   id bigint generated always as identity,
   created_date timestamptz not null default app_now(),
@@ -96,7 +98,8 @@ create table trigger_log (
   trigger_rule_id bigint,
   rule_version integer,
   audience_id bigint,
-  user_id text collate "C" not null,
+  -- null: the row counts several evaluations
+  user_id text collate "C",
   trigger_on text not null,
   action_type text,
   action_config jsonb,
@@ -105,14 +108,27 @@ create table trigger_log (
   error_message text,
   decision text not null constraint trigger_log_decision_known
     check (decision in ('fired', 'scheduled', 'observed', 'unlocked', 'deferred', 'not_matched', 'suppressed', 'cancelled', 'retried', 'failed')),
-  reason_code text not null,
+  reason_code text not null constraint trigger_log_reason_known check (reason_code in (
+    'matched', 'due', 'value_not_matched', 'conditions_not_met', 'conditions_no_longer_hold', 'frequency', 'frequency_cap',
+    'entered_before', 'already_done', 'fact_in_time', 'fact_late', 'already_scheduled', 'already_pending', 'wait_expired',
+    'date_past', 'no_date', 'date_moved', 'date_gone', 'booking_cancelled', 'user_unknown', 'user_not_following',
+    'rule_disabled', 'rule_deleted', 'rule_invalid', 'content_invalid', 'decision_failed', 'skipped_while_stopped', 'expired',
+    'quiet_hours', 'account_stopped', 'kills_its_process', 'audience_deleted', 'rich_menu_deleted', 'rule_loops',
+    'cycle_cancelled')),
   detail jsonb,
   event_id uuid,
   cause_id uuid,
   root_id uuid,
   scheduled_action_id bigint,
   delivery_id bigint,
-  primary key (id, created_date)
+  -- how many evaluations the row stands for
+  evaluations integer not null default 1,
+  primary key (id, created_date),
+  -- only what a rule did not match may be counted instead of written down; what was done, or ended, has a row of its own
+  constraint trigger_log_only_unmatched_is_counted check (
+    case when user_id is not null then evaluations = 1
+         else evaluations > 1 and decision = 'not_matched' and trigger_rule_id is not null and event_id is null
+              and scheduled_action_id is null and delivery_id is null end)
 ) partition by range (created_date);
 -- reader: the history screen of a rule; nulls first, so that a plain ORDER BY … DESC uses it
 create index idx_trigger_log_rule on trigger_log (trigger_rule_id, created_date desc nulls first);

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import type { Db } from './open.ts';
+import type { Db, Tx } from './open.ts';
 
 /** Tables split by UTC month, and the column that splits them. */
 const PARTITIONED = [
@@ -8,12 +8,18 @@ const PARTITIONED = [
   ['trigger_log', 'created_date'],
 ] as const;
 
+/** A table that is split by months of product time. */
+export type PartitionedTable = (typeof PARTITIONED)[number][0];
+export const PARTITIONED_TABLES: readonly PartitionedTable[] = PARTITIONED.map(([table]) => table);
+
 /** Months made ahead of the current one: a scheduler that is down for weeks must not stop the writers. */
 const MONTHS_AHEAD = 2;
 
 /**
  * Makes the monthly partitions that are missing, from this month of product time on, and `further` months beyond those that are
- * always ahead. Returns how many it made.
+ * always ahead; and the months of rows that have none, so that they move there. Returns how many it made.
+ *
+ * @throws TransientError when somebody reads the rows without a month for longer than two seconds: try again.
  */
 export async function makePartitions(db: Db, further = 0): Promise<number> {
   let made = 0;
@@ -24,4 +30,50 @@ export async function makePartitions(db: Db, further = 0): Promise<number> {
     made += rows[0]?.made ?? 0;
   }
   return made;
+}
+
+/** How the months of a table stand. */
+export interface PartitionState {
+  readonly table: PartitionedTable;
+  /** Months behind the current one that are there without a gap; -1: the current one is missing. */
+  readonly monthsAhead: number;
+  /** Rows that no month took, 10,000 at most. They are read like others, and move into their month when it is made. */
+  readonly rowsOutside: number;
+}
+
+/** Rows without a month are counted up to so many. */
+const MOST_COUNTED = 10_000;
+
+/** How the months of each table stand. Reads the catalog, and the rows that have no month. */
+export async function partitionStates(db: Db): Promise<PartitionState[]> {
+  const states: PartitionState[] = [];
+  for (const [table] of PARTITIONED) {
+    const months = new Set((await monthsOf(db, table)).map(({ offset }) => offset));
+    let next = 0;
+    while (months.has(next)) next += 1;
+    const { rows } = await db.execute<{ count: number }>(sql`
+      select count(*)::int as count
+        from (select from ${sql.identifier(`${table}_default`)} limit ${MOST_COUNTED}) as outside`);
+    states.push({ table, monthsAhead: next - 1, rowsOutside: rows[0]?.count ?? 0 });
+  }
+  return states;
+}
+
+interface Month {
+  readonly name: string;
+  /** Months from the current one of product time; before it: negative. */
+  readonly offset: number;
+}
+
+/** The months of a table that are attached, the oldest first. */
+export async function monthsOf(on: Db | Tx, table: PartitionedTable): Promise<Month[]> {
+  const { rows } = await on.execute<{ name: string; offset: number }>(sql`
+    with month as (
+      select child.relname::text as name, split_part(right(child.relname, 7), '_', 1)::int * 12 + right(child.relname, 2)::int as number
+        from pg_inherits join pg_class as child on child.oid = inhrelid
+       where inhparent = ${table}::regclass and child.relname ~ ('^' || ${table} || '_[0-9]{4}_[0-9]{2}$')
+    )
+    select name, number - (extract(year from app_now() at time zone 'UTC') * 12 + extract(month from app_now() at time zone 'UTC'))::int as offset
+      from month order by number`);
+  return rows;
 }

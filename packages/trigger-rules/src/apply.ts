@@ -146,7 +146,7 @@ async function applyOne(tx: Tx, tenant: Tenant, { change, rule }: Planned): Prom
        set source_type = ${rule.sourceType}, source_config = ${JSON.stringify(rule.sourceConfig)}, action_type = ${rule.actionType},
            action_config = ${JSON.stringify(rule.actionConfig)}, enabled = ${rule.enabled}, when_disabled = ${rule.whenDisabled},
            frequency = ${rule.frequency}, cooldown_seconds = ${rule.cooldownSeconds}, reentry = ${rule.reentry}, mode = ${rule.mode},
-           exempt_from_caps = ${rule.exemptFromCaps}, updated_date = app_now()
+           exempt_from_caps = ${rule.exemptFromCaps}, full_history = ${rule.fullHistory}, updated_date = app_now()
      where id = ${change.ruleId} and deleted_date is null`);
   return change;
 }

@@ -34,6 +34,7 @@ const ruleDraft = z.strictObject({
   reentry: z.enum(REENTRIES).default('always'),
   mode: z.enum(RULE_MODES).default('live'),
   exemptFromCaps: z.boolean().default(false),
+  fullHistory: z.boolean().default(false),
 });
 
 /** A rule as a person writes it; its source is attribute changes unless `Source` says otherwise. */
@@ -86,10 +87,10 @@ export async function insertRule(tx: Tx, tenant: Tenant, rule: RuleDocument): Pr
   if (missing !== undefined) throw invalid(missing);
   const { rows } = await tx.execute<{ id: string }>(sql`
     insert into trigger_rule (organization_id, line_oa_id, name, source_type, source_config, action_type, action_config, enabled,
-                              when_disabled, frequency, cooldown_seconds, reentry, mode, exempt_from_caps)
+                              when_disabled, frequency, cooldown_seconds, reentry, mode, exempt_from_caps, full_history)
     values (${tenant.organizationId}, ${tenant.lineOaId}, ${rule.name}, ${rule.sourceType}, ${JSON.stringify(rule.sourceConfig)},
             ${rule.actionType}, ${JSON.stringify(rule.actionConfig)}, ${rule.enabled}, ${rule.whenDisabled}, ${rule.frequency},
-            ${rule.cooldownSeconds}, ${rule.reentry}, ${rule.mode}, ${rule.exemptFromCaps})
+            ${rule.cooldownSeconds}, ${rule.reentry}, ${rule.mode}, ${rule.exemptFromCaps}, ${rule.fullHistory})
     returning id`);
   if (rows[0] === undefined) throw new Error('insert returned no row');
   return rows[0].id;

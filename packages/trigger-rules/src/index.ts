@@ -10,6 +10,7 @@ export {
 } from './author.ts';
 export { type FrequencyCap, holdRoom, listFrequencyCaps, type Room, setFrequencyCap } from './caps.ts';
 export { type AccountClock, loadClocks } from './clocks.ts';
+export { type CountedEntry, countUnmatched } from './count-unmatched.ts';
 export {
   cancelEnrolment,
   claimEnrolmentPage,

@@ -43,10 +43,10 @@ export function showRule(db: Db, tenant: Tenant, { ruleId }: { ruleId: string })
       select version, to_json(created_date) #>> '{}' as "createdAt", snapshot
         from trigger_rule_version where trigger_rule_id = ${ruleId} order by version desc limit ${MAX_VERSIONS}`);
     const decisions = await tx.execute<RuleDetail['decisions'][number] & Record<string, unknown>>(sql`
-      select decision, reason_code as "reasonCode", count(*)::int as count
+      select decision, reason_code as "reasonCode", sum(evaluations)::int as count
         from trigger_log
        where trigger_rule_id = ${ruleId} and created_date > app_now() - make_interval(days => ${HISTORY_DAYS})
-       group by decision, reason_code order by count(*) desc, decision, reason_code`);
+       group by decision, reason_code order by 3 desc, decision, reason_code`);
     const { id, version, document } = rule;
     return { id, version, document, versions: versions.rows, decisions: decisions.rows };
   });

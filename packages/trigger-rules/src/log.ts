@@ -1,6 +1,7 @@
 import type { ActionRequest, RuleAction, Tenant } from '@dueline/contracts';
 import { type Alongside, given, type Rows, rowsGiven, rowsOf, sharedGiven, sql, statement, type Tx } from '@dueline/db';
 import { storableText } from '@dueline/kernel';
+import type { CountedEntry } from './count-unmatched.ts';
 
 /**
  * What was decided. `fired`: handed to line-delivery; `scheduled`: waits; `observed`: would have been one of these; `unlocked`: need not wait longer; `deferred`: waits longer; the
@@ -18,7 +19,7 @@ export type Decision =
   | 'retried'
   | 'failed';
 
-/** Why, from a closed list. */
+/** Why, from a closed list, which the table checks too. */
 export const REASON_CODES = [
   'matched',
   'due',
@@ -72,6 +73,9 @@ export interface LogEntry extends Tenant {
   readonly errorMessage?: string;
   readonly detail?: unknown;
   readonly eventId: string | null;
+  /** The event whose decision led to this one; null or not given: what people and other services did, or a row that came due. */
+  readonly causeId?: string | null;
+  /** The event to which all of this goes back. */
   readonly rootId: string | null;
   readonly scheduledActionId?: string | null;
   readonly deliveryId?: string | null;
@@ -91,41 +95,43 @@ const STATUS: Record<Decision, 'success' | 'skipped' | 'cancelled' | 'failed'> =
 };
 
 /** Writes history, one row per entry, in the transaction of the decision. */
-export async function recordDecisions(tx: Tx, entries: readonly LogEntry[]): Promise<void> {
+export async function recordDecisions(tx: Tx, entries: readonly (LogEntry | CountedEntry)[]): Promise<void> {
   if (entries.length > 0) await insertEntries(tx, { entries: rowsOf(entries, toRow) });
 }
 
 const insertEntries = statement<never, { entries: Rows }>(sql`
   insert into trigger_log (organization_id, line_oa_id, trigger_rule_id, rule_version, user_id, trigger_on, action_type, action_config,
-                           status, error_message, decision, reason_code, detail, event_id, root_id, scheduled_action_id, delivery_id)
+                           status, error_message, decision, reason_code, detail, event_id, cause_id, root_id, scheduled_action_id, delivery_id, evaluations)
   select organization_id, line_oa_id, trigger_rule_id, rule_version, user_id, trigger_on, action_type, ${sharedGiven('entries', 'action_config')},
-         status, error_message, decision, reason_code, ${sharedGiven('entries', 'detail')}, event_id, root_id, scheduled_action_id, delivery_id
+         status, error_message, decision, reason_code, ${sharedGiven('entries', 'detail')}, event_id, cause_id, root_id, scheduled_action_id,
+         delivery_id, evaluations
     from ${rowsGiven('entries')} as entry (
            organization_id bigint, line_oa_id bigint, trigger_rule_id bigint, rule_version integer, user_id text, trigger_on text, action_type text,
-           action_config integer, status text, error_message text, decision text, reason_code text, detail integer, event_id uuid, root_id uuid,
-           scheduled_action_id bigint, delivery_id bigint)`);
+           action_config integer, status text, error_message text, decision text, reason_code text, detail integer, event_id uuid, cause_id uuid, root_id uuid,
+           scheduled_action_id bigint, delivery_id bigint, evaluations integer)`);
 
 /**
  * Writes the history of actions in the statement that makes them: `scheduled`, or what became of one whose date had passed.
  *
  * @param triggerOn The source's name.
+ * @param causes What led to an event, by its id; left out: nothing of ours did.
  */
-export const recordScheduled = (triggerOn: string): Alongside => ({
+export const recordScheduled = (triggerOn: string, causes: Readonly<Record<string, string>> = {}): Alongside => ({
   template: INSERT_SCHEDULED,
-  values: { trigger_on: triggerOn },
+  values: { trigger_on: triggerOn, causes: JSON.stringify(causes) },
 });
 
 /** The action stands there as its rule says it, with its delay. A row that ended as it was made bears the name of its end. */
 const INSERT_SCHEDULED = sql`
   insert into trigger_log (organization_id, line_oa_id, trigger_rule_id, rule_version, user_id, trigger_on, action_type, action_config,
-                           status, decision, reason_code, event_id, root_id, scheduled_action_id)
+                           status, decision, reason_code, event_id, cause_id, root_id, scheduled_action_id)
   select organization_id, line_oa_id, trigger_rule_id, rule_version, user_id, ${given('trigger_on')}, action_type,
          action_config || jsonb_build_object('delay', delay_spec), case status when 'pending' then 'success' else status end,
          case status when 'pending' then 'scheduled' else status end, case when due_at < created_at then 'date_past' else 'matched' end,
-         event_id, root_id, id
+         event_id, (${given('causes')}::json ->> event_id::text)::uuid, root_id, id
     from made`;
 
-const toRow = (entry: LogEntry, share: (document: unknown) => number | null) => ({
+const toRow = (entry: LogEntry | CountedEntry, share: (document: unknown) => number | null) => ({
   organization_id: entry.organizationId,
   line_oa_id: entry.lineOaId,
   trigger_rule_id: entry.triggerRuleId,
@@ -140,9 +146,11 @@ const toRow = (entry: LogEntry, share: (document: unknown) => number | null) => 
   reason_code: entry.reasonCode,
   detail: share(entry.detail),
   event_id: entry.eventId,
+  cause_id: entry.causeId,
   root_id: entry.rootId,
   scheduled_action_id: entry.scheduledActionId,
   delivery_id: entry.deliveryId,
+  evaluations: 'evaluations' in entry ? entry.evaluations : 1,
 });
 
 /** Waiting work that ended before it was decided. */

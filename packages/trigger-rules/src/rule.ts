@@ -20,6 +20,8 @@ interface RuleFields extends Tenant {
   readonly mode: 'observe' | 'live';
   /** Whether its account caps what is sent to one person, and the rule is not exempt. */
   readonly isCapped: boolean;
+  /** Whether everybody whom it did not match has a row in the history, also of a flood. */
+  readonly fullHistory: boolean;
   /** Whether its account drops what its quiet hours forbid. */
   readonly dropsInQuietHours: boolean;
 }
@@ -40,6 +42,7 @@ export type RuleRow = {
   cooldown_seconds: number;
   reentry: Reentry;
   mode: 'observe' | 'live';
+  full_history: boolean;
   capped: boolean;
   drops: boolean;
 };
@@ -47,14 +50,15 @@ export type RuleRow = {
 /** The columns of `trigger_rule as rule join line_oa as account` that make a {@link RuleRow}. */
 export const RULE = sql`
   rule.id, rule.organization_id, rule.line_oa_id, version, source_type, source_config, action_type, action_config, frequency, cooldown_seconds,
-  reentry, mode, not exempt_from_caps and exists (select from frequency_cap as cap where cap.line_oa_id = rule.line_oa_id) as capped,
+  reentry, mode, full_history, not exempt_from_caps and exists (select from frequency_cap as cap where cap.line_oa_id = rule.line_oa_id) as capped,
   account.quiet_from is not null and account.quiet_policy = 'drop' as drops`;
 
 /** A row of `trigger_rule as rule` as its author sees it. */
 export const DOCUMENT = sql`
   jsonb_build_object('name', name, 'sourceType', source_type, 'sourceConfig', source_config, 'actionType', action_type,
                      'actionConfig', action_config, 'enabled', enabled, 'whenDisabled', when_disabled, 'frequency', frequency,
-                     'cooldownSeconds', cooldown_seconds, 'reentry', reentry, 'mode', mode, 'exemptFromCaps', exempt_from_caps)`;
+                     'cooldownSeconds', cooldown_seconds, 'reentry', reentry, 'mode', mode, 'exemptFromCaps', exempt_from_caps,
+                     'fullHistory', full_history)`;
 
 /** A row that another service wrote past our authoring may break its schema: such a rule is `invalid`, and harms no other. */
 export type ReadRule = { kind: 'rule'; rule: TriggerRule } | { kind: 'invalid'; row: RuleRow; problem: string };
@@ -77,6 +81,7 @@ export function parseRule(row: RuleRow): ReadRule {
       cooldownSeconds: row.cooldown_seconds,
       reentry: row.reentry,
       mode: row.mode,
+      fullHistory: row.full_history,
       isCapped: row.capped,
       dropsInQuietHours: row.drops,
     },

@@ -165,7 +165,7 @@ test('a rule is read as it was written, with the defaults of the seeds, in id or
         actionConfig: plain.actionConfig,
         frequency: 'once_per_hour',
         cooldownSeconds: 0,
-        ...{ reentry: 'always', mode: 'live', isCapped: false, dropsInQuietHours: false },
+        ...{ reentry: 'always', mode: 'live', isCapped: false, dropsInQuietHours: false, fullHistory: false },
       },
     },
   });

@@ -246,7 +246,7 @@ const rule = (actionConfig: TriggerRule<'send_message'>['actionConfig']): Trigge
     actionConfig,
     frequency: 'once',
     cooldownSeconds: 0,
-    ...{ reentry: 'always', mode: 'live', isCapped: false, dropsInQuietHours: false },
+    ...{ reentry: 'always', mode: 'live', isCapped: false, dropsInQuietHours: false, fullHistory: false },
   },
 });
 

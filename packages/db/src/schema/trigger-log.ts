@@ -3,7 +3,8 @@ import { index, integer, jsonb, pgTable, primaryKey, text, uuid } from 'drizzle-
 import { id, instant, tenantColumns } from './columns.ts';
 
 /**
- * Every evaluation and what came of it, append-only, monthly partitions. Written by trigger-rules.
+ * Every evaluation and what came of it, append-only, monthly partitions. Written by trigger-rules. A row without a person counts evaluations
+ * of a flood that its rule did not match.
  * idx_trigger_log_rule: the history of a rule. idx_trigger_log_user: the timeline of a person.
  */
 export const triggerLog = pgTable(
@@ -15,7 +16,7 @@ export const triggerLog = pgTable(
     triggerRuleId: id('trigger_rule_id'),
     ruleVersion: integer('rule_version'),
     audienceId: id('audience_id'),
-    userId: text('user_id').notNull(),
+    userId: text('user_id'),
     triggerOn: text('trigger_on').notNull(),
     actionType: text('action_type'),
     actionConfig: jsonb('action_config'),
@@ -31,6 +32,7 @@ export const triggerLog = pgTable(
     rootId: uuid('root_id'),
     scheduledActionId: id('scheduled_action_id'),
     deliveryId: id('delivery_id'),
+    evaluations: integer('evaluations').notNull().default(1),
   },
   (table) => [
     primaryKey({ columns: [table.id, table.createdDate] }),

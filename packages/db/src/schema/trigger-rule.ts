@@ -43,6 +43,7 @@ export const triggerRule = pgTable(
       .notNull()
       .default('always'),
     exemptFromCaps: boolean('exempt_from_caps').notNull().default(false),
+    fullHistory: boolean('full_history').notNull().default(false),
     whenDisabled: text('when_disabled', { enum: ['cancel', 'hold'] })
       .notNull()
       .default('cancel'),
