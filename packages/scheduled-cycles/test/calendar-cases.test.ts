@@ -102,7 +102,9 @@ test.for<Golden>([
   expect(runs({ cron, timezone }, after, expected.length)).toEqual(expected);
 });
 
-test('through the night with 25 hours no minute is left out and none comes twice [SEM-014]', { timeout: 60_000 }, () => {
+test('through the night with 25 hours no minute is left out and none comes twice [SEM-014]', {
+  timeout: 60_000,
+}, () => {
   const found = runs({ cron: '* * * * *', timezone: 'Europe/Vienna' }, '2026-10-24T23:55:00Z', 75);
   const minutes = found.map((at) => Date.parse(`${at}Z`) / 60_000);
   expect(minutes).toEqual(minutes.map((_, n) => (minutes[0] ?? 0) + n));

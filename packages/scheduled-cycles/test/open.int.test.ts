@@ -37,7 +37,7 @@ test('of ten schedulers that find the same cycle due one opens it, and the next 
   expect(await nextRuns(own.db)).toEqual(['2100-01-01T02:00']);
 });
 
-test('a schedule is planned from now on, on the clocks of its zone, and anew when its rule or its account changes', async () => {
+test('a schedule is planned from now on, on the clocks of its zone, and anew when its rule or its account changes [SEM-027, SEM-029]', async () => {
   const id = await plannedRule(own.db, tenant, { cron: '0 9 * * *' });
   const update = async (set: string) => {
     await own.db.$client.query(`update trigger_rule set ${set} where id = $1`, [id]);
