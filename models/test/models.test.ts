@@ -1,10 +1,13 @@
 import { TRANSITIONS as CAMPAIGN_MOVES } from '@dueline/campaigns';
 import { TRANSITIONS as DELIVERY_MOVES } from '@dueline/deliveries';
 import { TRANSITIONS as ACTION_MOVES } from '@dueline/scheduled-actions';
+import { TRANSITIONS as CYCLE_MOVES } from '@dueline/scheduled-cycles';
 import { describe, expect, it } from 'vitest';
 import { campaign } from '../src/campaign.ts';
 import { isAsExpected } from '../src/cases.ts';
 import { check, type Protocol } from '../src/check.ts';
+import { cycle } from '../src/cycle.ts';
+import { type State as CycleState, readAll } from '../src/cycle-world.ts';
 import { delivery } from '../src/delivery.ts';
 import { dispatch } from '../src/dispatch.ts';
 import { CASES } from '../src/models.ts';
@@ -86,6 +89,29 @@ describe('the models reach what they speak of', () => {
   );
 });
 
+describe('the model of cycles', () => {
+  it(
+    'reaches one that is completed, one that was cancelled half read, and two of which one waits for the other',
+    () => {
+      const isHalf = ({ cursor }: { cursor: number }) => cursor === 1;
+      expect(reaches(cycle, ({ cycles }) => cycles.every(({ status }) => status === 'completed'))).toBe(true);
+      expect(reaches(cycle, ({ cycles }) => cycles.some((it) => it.status === 'cancelled' && isHalf(it)))).toBe(true);
+      expect(reaches(cycle, ({ cycles }) => cycles.length === 2 && cycles.every((it) => !readAll(it)))).toBe(true);
+    },
+    TIMEOUT,
+  );
+
+  it('reaches one that was paused half read and is completed', { timeout: TIMEOUT }, () => {
+    let wasPaused = false;
+    const note = ({ cycles }: { cycles: readonly { paused: boolean; cursor: number }[] }): true => {
+      wasPaused ||= cycles.some(({ paused, cursor }) => paused && cursor === 1);
+      return true;
+    };
+    const { failure } = check({ ...cycle, always: { 'every state is noted': note } });
+    expect({ failure, wasPaused }).toEqual({ failure: undefined, wasPaused: true });
+  });
+});
+
 /** Every change of status that the model makes, as `from>to`. */
 function movesOf<State>(protocol: Protocol<State>, statusOf: (state: State) => string): Set<string> {
   const moves = new Set<string>();
@@ -132,5 +158,18 @@ describe('the models make the moves of the product', () => {
     const isLeftOut = (move: string) => move.split('>').some((status) => leftOut.includes(status));
     const moves = [...movesIn(CAMPAIGN_MOVES)].filter((move) => !isLeftOut(move));
     expect(movesOf(campaign, (state) => state.campaign.status)).toEqual(new Set(moves));
+  });
+
+  it('a cycle: all but the failure that only a person can write', { timeout: TIMEOUT }, () => {
+    const moves = new Set<string>();
+    const note = (before: CycleState, after: CycleState): true => {
+      for (const [index, { status }] of after.cycles.entries()) {
+        const was = before.cycles[index]?.status;
+        if (was !== undefined && was !== status) moves.add(`${was}>${status}`);
+      }
+      return true;
+    };
+    check({ ...cycle, everyStep: { 'every move is noted': note } });
+    expect(moves.add('processing>failed')).toEqual(movesIn(CYCLE_MOVES));
   });
 });

@@ -21,7 +21,8 @@ export interface Calendar {
 }
 
 const SECOND_MS = 1_000;
-/** Times of day that a change of the clocks may move behind others: 60 minutes, and once more on either side. */
+const MINUTE_MS = 60_000;
+/** Times of day that an earlier change of the clocks may have left out: two hours of minutes, and some. */
 const MOVED_TIMES = 130;
 
 /**
@@ -54,8 +55,11 @@ export function createCalendar({ cron, timezone, gap, repeated }: CalendarSpec):
       }
     },
     latest(limit, { after, upTo }) {
-      const from = new Date(wallOf(upTo, zone).getTime() + shiftNear(upTo, zone) + SECOND_MS);
-      const walls = pattern.walls.previousRuns(limit + MOVED_TIMES, from);
+      const shift = shiftNear(upTo, zone);
+      const from = new Date(wallOf(upTo, zone).getTime() + shift + SECOND_MS);
+      // a whole day may be left out: as many minutes lie between `upTo` and `from`, and as many before mean nothing
+      const most = limit + MOVED_TIMES + (2 * shift) / MINUTE_MS;
+      const walls = wallsBack(pattern.walls, { from, downTo: earliestWall(after, zone), most });
       const instants = walls.flatMap((wall) => instantsOf(wall).instants.map((at) => at.getTime()));
       return [...new Set(instants)]
         .filter((at) => at > after.getTime() && at <= upTo.getTime())
@@ -84,6 +88,19 @@ function parseZone(timezone: string): string {
     return new Temporal.ZonedDateTime(0n, timezone).timeZoneId;
   } catch {
     throw new PermanentError(`timezone "${timezone}" is not one of the IANA database`);
+  }
+}
+
+/** Readings before `from` and after `downTo`, the latest ones first and about `most` of them: croner searches back a day at a time, so no more than are asked for. */
+function wallsBack(pattern: Cron, { from, downTo, most }: { from: Date; downTo: Date; most: number }): Date[] {
+  const walls: Date[] = [];
+  for (let before = from, size = 1; ; size = Math.min(4 * size, 64)) {
+    const found = pattern.previousRuns(size, before);
+    const wanted = found.filter((wall) => wall > downTo);
+    walls.push(...wanted);
+    const [last] = found.slice(-1);
+    if (wanted.length < size || last === undefined || walls.length >= most) return walls;
+    before = last;
   }
 }
 

@@ -16,4 +16,5 @@ export { type CycleView, listCycles, listSchedules, type ScheduleView } from './
 export { type OpenedCycles, openCycles } from './open.ts';
 export { type Cycle, PAGE_SIZE, type PageOptions, type PageResult, readPage, takeCycle } from './page.ts';
 export { planSchedules, type ScheduleProblem } from './plan.ts';
+export { TRANSITIONS } from './state.ts';
 export { type CancelledCycle, markSwept, takeCancelledCycle } from './sweep.ts';

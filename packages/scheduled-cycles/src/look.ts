@@ -1,6 +1,7 @@
 import type { Tenant } from '@dueline/contracts';
 import { type Db, sql } from '@dueline/db';
 import type { CycleReason } from './control.ts';
+import type { CycleStatus } from './state.ts';
 
 /** A cycle as a person sees it. Instants are RFC 3339; the counts are those of the last count (`cycleProgress` counts anew). */
 export interface CycleView {
@@ -9,7 +10,7 @@ export interface CycleView {
   readonly ruleName: string;
   readonly scheduledAt: string;
   readonly origin: 'cron' | 'manual';
-  readonly status: 'processing' | 'completed' | 'failed' | 'cancelled' | 'skipped';
+  readonly status: CycleStatus;
   readonly reasonCode: CycleReason | null;
   readonly message: string | null;
   readonly isPaused: boolean;

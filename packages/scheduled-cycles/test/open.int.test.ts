@@ -1,8 +1,9 @@
+import { readFileSync } from 'node:fs';
 import type { Tenant } from '@dueline/contracts';
 import { inTransaction, type Tx } from '@dueline/db';
-import { columnOf, insertTenant, type TestDb, testDb } from '@dueline/db/testing';
+import { columnOf, guardedMoves, insertTenant, type TestDb, testDb } from '@dueline/db/testing';
 import { afterAll, beforeEach, expect, test } from 'vitest';
-import { cyclesWithin, openCycles, planSchedules, runCycleNow, skipNextCycle } from '../src/index.ts';
+import { cyclesWithin, openCycles, planSchedules, runCycleNow, skipNextCycle, TRANSITIONS } from '../src/index.ts';
 import { type Config, cycles, insertTimeRule, nextRuns, plan, plannedRule, travelTo } from './support.ts';
 
 let own: TestDb;
@@ -37,7 +38,7 @@ test('of ten schedulers that find the same cycle due one opens it, and the next 
   expect(await nextRuns(own.db)).toEqual(['2100-01-01T02:00']);
 });
 
-test('a schedule is planned from now on, on the clocks of its zone, and anew when its rule or its account changes', async () => {
+test('a schedule is planned from now on, on the clocks of its zone, and anew when its rule or its account changes [SEM-027, SEM-029]', async () => {
   const id = await plannedRule(own.db, tenant, { cron: '0 9 * * *' });
   const update = async (set: string) => {
     await own.db.$client.query(`update trigger_rule set ${set} where id = $1`, [id]);
@@ -154,6 +155,14 @@ test('a person runs a cycle beside the calendar, or leaves the next one out; onl
   await own.db.$client.query('update trigger_rule set deleted_date = app_now()');
   expect(await by(runCycleNow, tenant, { triggerRuleId })).toBeUndefined();
   expect(await by(skipNextCycle, tenant, { triggerRuleId })).toBeUndefined();
+});
+
+test('the moves of a cycle are the same in the code, in the guard of its table and in the README', async () => {
+  const moves = Object.entries(TRANSITIONS).flatMap(([from, tos]) => tos.map((to) => `${from}>${to}`));
+  expect(await guardedMoves(own.db, 'scheduled_trigger_execution')).toEqual(moves.sort());
+  const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
+  const drawn = [...readme.matchAll(/^ {2}(\w+) --> (\w+):/gm)].map(([, from, to]) => `${from}>${to}`);
+  expect([...new Set(drawn)].sort()).toEqual(moves.sort());
 });
 
 test('no cycle has two rows, whoever writes them', async () => {
