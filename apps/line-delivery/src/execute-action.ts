@@ -6,7 +6,6 @@ import {
   type Settlement,
   type Start,
   type StartedDelivery,
-  type StartedSend,
   startDeliveries,
   startMenuDeliveries,
 } from '@dueline/deliveries';
@@ -16,6 +15,7 @@ import { discarded, type Handler, type Log } from '@dueline/mq';
 import { type Reach, withSpan } from '@dueline/runtime';
 import { type MenuLine, menuCalls } from './ask-menus.ts';
 import { resultOf } from './attempt-result.ts';
+import { beginBy, type KnownSend } from './begin.ts';
 import type { InHand } from './in-hand.ts';
 import type { Limits } from './limits/limits.ts';
 import type { Guard, SentAttempt } from './send-guard.ts';
@@ -34,6 +34,8 @@ export interface ExecuteDeps {
   readonly settle: (settlement: Settlement) => Promise<boolean>;
   /** Told after the verdict was written, before the slot is given back. Never rejects. */
   readonly onSettled: (outcome: AttemptResult['outcome'], started: StartedDelivery) => void | Promise<void>;
+  /** For so many milliseconds what was started is sent without asking again; half a second when not given. */
+  readonly believedMs?: number | undefined;
   /** What stops an account's sends; without it every answer stands as it is. */
   readonly guard?: Guard | undefined;
   readonly reach?: Reach | undefined;
@@ -70,10 +72,12 @@ async function startInSlots(
   let owned = 0;
   try {
     await deps.limits.within(tenant, tickets, async (startable) => {
+      const knownAt = performance.now();
       const deliveries = await startDeliveries(deps.db, tenant, { tickets: startable, start: deps.start });
       owned = deliveries.length;
       if (owned > 0) deps.reach?.('send.started');
-      for (const delivery of deliveries) void sendAndSettle(deps, delivery, () => sendJudged(deps, delivery));
+      for (const delivery of deliveries)
+        void sendAndSettle(deps, delivery, () => sendJudged(deps, { send: delivery, knownAt }));
       owned += await startMenusInSlots(deps, tenant, notAmong(deliveries, startable));
       return deliveries;
     });
@@ -129,15 +133,13 @@ async function sendAndSettle(
 }
 
 /** What the attempt proved of the delivery, once it is known what the answer says of the account. */
-async function sendJudged(deps: ExecuteDeps, delivery: StartedSend): Promise<AttemptResult> {
-  const sent = await send(deps, delivery);
-  return deps.guard === undefined ? sent.result : deps.guard.judge(delivery, sent);
+async function sendJudged(deps: ExecuteDeps, known: KnownSend): Promise<AttemptResult> {
+  const sent = await send(deps, known);
+  return deps.guard === undefined ? sent.result : deps.guard.judge(known.send, sent);
 }
 
-async function send(
-  deps: ExecuteDeps,
-  { lineOaId, endpoint, retryKey, body, intact }: StartedSend,
-): Promise<SentAttempt> {
+async function send(deps: ExecuteDeps, known: KnownSend): Promise<SentAttempt> {
+  const { lineOaId, endpoint, retryKey, body, intact } = known.send;
   if (!intact)
     return {
       result: { outcome: 'refused', detail: 'the stored body is not the one that was decided; it was not sent' },
@@ -148,7 +150,10 @@ async function send(
   } catch (error) {
     return { result: { outcome: 'auth', detail: errorText(error) }, tokenError: error }; // nothing was sent
   }
-  const answer = await deps.line[endpoint]({ channelAccessToken, retryKey, body });
+  const latest = await beginBy(deps.db, known, deps.believedMs);
+  if (latest === undefined)
+    return { result: { outcome: 'not_reached', detail: 'it was stopped before its request began' } };
+  const answer = await deps.line[endpoint]({ channelAccessToken, retryKey, body, beginBy: latest });
   if (endpoint !== 'broadcast') await deps.limits.answered(lineOaId, answer); // those are limited by the hour
   return { result: resultOf(answer), asked: { answer, token: channelAccessToken } };
 }

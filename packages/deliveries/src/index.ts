@@ -14,6 +14,7 @@ export { createMenuDeliveries, type MenuDeliveryToCreate } from './create-menus.
 export { createTestDeliveries, type TestSend } from './create-tests.ts';
 export type { CreatedDelivery } from './insert.ts';
 export { DELIVERY_INVARIANTS } from './invariants.ts';
+export { mayBegin } from './may-begin.ts';
 export { takePace } from './pace.ts';
 export { type PostponedTicket, postponeDeliveries } from './postpone.ts';
 export { reapDeliveries, reapEarlierBoots } from './reap.ts';

@@ -1,5 +1,6 @@
 import { errorText } from '@dueline/kernel';
 import { Agent, type Dispatcher } from 'undici';
+import { beginsBy, isTooLate } from './begins-by.ts';
 import { failureText, outcomeOfFailure } from './network-failure.ts';
 import { type LineAnswer, type LineOutcome, type NoAnswer, outcomeOfAnswer, shortDetail } from './outcome.ts';
 import { type RichMenuCalls, richMenuCalls } from './rich-menus.ts';
@@ -11,6 +12,11 @@ export interface LineRequest {
   readonly retryKey: string;
   /** Exact JSON text. */
   readonly body: string;
+  /**
+   * An instant of `performance.now()` after which nothing of it leaves any more: what waits longer for a connection ends as `not_reached`.
+   * Whenever when not given.
+   */
+  readonly beginBy?: number | undefined;
 }
 
 /**
@@ -39,6 +45,7 @@ interface Call {
   readonly channelAccessToken: string;
   readonly retryKey?: string;
   readonly body?: string;
+  readonly beginBy?: number | undefined;
 }
 
 /** One attempt within its deadline; `read` says what an answer means. */
@@ -105,7 +112,7 @@ export function createLineClient({
 async function askOnce({ origin, agent, signal }: Wire, call: Call): Promise<LineAnswer | NoAnswer> {
   let response: Dispatcher.ResponseData;
   try {
-    response = await agent.request({
+    response = await (call.beginBy === undefined ? agent : agent.compose(beginsBy(call.beginBy))).request({
       origin,
       path: call.path,
       method: call.method,
@@ -118,6 +125,7 @@ async function askOnce({ origin, agent, signal }: Wire, call: Call): Promise<Lin
       signal,
     });
   } catch (error) {
+    if (isTooLate(error)) return { kind: 'not_reached', detail: error.message };
     if (signal.aborted) return { kind: 'ambiguous', detail: shortDetail(abortText(signal)) };
     return outcomeOfFailure(error);
   }

@@ -234,3 +234,13 @@ describe('the request', () => {
     expect(outcome).toMatchObject({ kind: 'refused', detail: '403 denied: Bearer [token]' });
   });
 });
+
+test('what was to begin before its connection was there leaves nothing at LINE, and the next request does', async () => {
+  const server = await rawServer(answer({ status: 200, body: '{}' }));
+  const client = lineClient(server.url);
+  const request = { channelAccessToken: TOKEN, retryKey: KEY, body: BODY };
+  expect(await client.push({ ...request, beginBy: performance.now() - 1 })).toMatchObject({ kind: 'not_reached' });
+  expect(server.requests).toEqual([]);
+  expect(await client.push({ ...request, beginBy: performance.now() + 600_000 })).toMatchObject({ kind: 'accepted' });
+  expect(server.requests).toHaveLength(1);
+});

@@ -43,6 +43,8 @@ type Alarm = {
   emptyRunAt: number;
   /** Looks in a row that saw an overdue row; the wait for it doubles with each. */
   overdueLooks: number;
+  /** When an overdue row is run for again, unless something runs before: a look that comes before must not put it off. */
+  retryAt: number | undefined;
   timer: NodeJS.Timeout | undefined;
   busy: boolean;
   /** Ends when `busy` does. */
@@ -72,6 +74,7 @@ export function createDueAlarm({ log, name = 'due alarm', ...given }: DueAlarmOp
     nextSweepAt: now + options.sweepEveryMs,
     emptyRunAt: Number.NEGATIVE_INFINITY,
     overdueLooks: 0,
+    retryAt: undefined,
     timer: undefined,
     busy: false,
     turning: undefined,
@@ -132,6 +135,7 @@ function noticeTime(alarm: Alarm, now: number): void {
 async function runOnce(alarm: Alarm): Promise<void> {
   const startedAt = performance.now();
   alarm.runWanted = false; // before the run: a wake that comes while it runs must count
+  alarm.retryAt = undefined;
   const result = await alarm.runs.attempt(alarm.options.run);
   if (!result.ok || result.value) {
     alarm.runWanted = true;
@@ -157,8 +161,8 @@ async function look(alarm: Alarm): Promise<void> {
   alarm.overdueLooks = plan.overdue ? alarm.overdueLooks + 1 : 0;
   alarm.times = plan.times;
   if (plan.overdue) {
-    const retryAt = now + Math.min(readEveryMs, 2 ** Math.min(alarm.overdueLooks - 1, 20));
-    alarm.times = [...plan.times, retryAt].sort((a, b) => a - b);
+    alarm.retryAt ??= now + Math.min(readEveryMs, 2 ** Math.min(alarm.overdueLooks - 1, 20));
+    alarm.times = [...plan.times, alarm.retryAt].sort((a, b) => a - b);
   }
 }
 

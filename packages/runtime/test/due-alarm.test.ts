@@ -114,6 +114,25 @@ test('an idle alarm looks once a second and runs once a minute', async () => {
   expect(world.looks - looks).toBeLessThanOrEqual(123);
 });
 
+test('a due row that cannot be had for long is tried every second or so, however long the database takes to answer', async () => {
+  const world = startAlarm({
+    lookAhead: async () => {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      return [-60_000];
+    },
+    run: async () => {
+      world.runs += 1;
+      return false;
+    },
+  });
+  await vi.advanceTimersByTimeAsync(10_000); // the waits have grown to the longest one
+  const before = world.runs;
+
+  await vi.advanceTimersByTimeAsync(10_000);
+
+  expect(world.runs - before).toBeGreaterThanOrEqual(9);
+});
+
 test('a due row that another claimer holds is tried ever more rarely, and other rows stay on time', async () => {
   const world = startAlarm({
     run: async () => {

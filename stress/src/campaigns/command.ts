@@ -6,7 +6,7 @@ import type { CampaignReport } from './report.ts';
 import { type CampaignOptions, runCampaigns } from './run.ts';
 
 const HELP = `usage: ./dueline chaos --campaign --seed N [--recipients N] [--campaigns N] [--faults P] [--kills K]
-                       [--latency MS] [--act cancel|pause] [--json]
+                       [--latency MS] [--slots N] [--act cancel|pause] [--json]
 
   Campaigns, the first of them to N people, go out through two processes of each app, while LINE fails and every app is killed K
   times; then everybody is called: what the product says of each, what LINE delivered, and what the campaigns count must agree.
@@ -15,6 +15,7 @@ const HELP = `usage: ./dueline chaos --campaign --seed N [--recipients N] [--cam
   --recipients N  people of the first campaign (20000)    --campaigns N  in all, the others to 1,100 people or all friends (4)
   --faults P      requests to LINE that meet one, in percent (10)        --kills K  deaths of each app (1)
   --latency MS    how long LINE takes for each request (0)
+  --slots N       requests that each sender has on their way at once (as many as fit the run)
   --act A         in the middle the first campaign is cancelled, or paused for an hour in which all apps start again
   --json          one JSON object as the last line of standard output; the rest goes to standard error
 
@@ -23,7 +24,7 @@ const HELP = `usage: ./dueline chaos --campaign --seed N [--recipients N] [--cam
 
 const ACTS = { cancel: cancelInTheMiddle, pause: pauseForAnHour() } as const;
 
-const NUMBERS = { seed: undefined, recipients: 20_000, campaigns: 4, faults: 10, latency: 0, kills: 1 };
+const NUMBERS = { seed: undefined, recipients: 20_000, campaigns: 4, faults: 10, latency: 0, slots: 0, kills: 1 };
 const LIMITS: Readonly<Record<keyof typeof NUMBERS, readonly [number, number]>> = {
   ...{
     seed: [0, 999_999_999],
@@ -31,6 +32,7 @@ const LIMITS: Readonly<Record<keyof typeof NUMBERS, readonly [number, number]>> 
     campaigns: [1, 50],
     faults: [0, 90],
     latency: [0, 900],
+    slots: [0, 500],
     kills: [0, 100],
   },
 };
@@ -43,7 +45,7 @@ function readOptions(args: readonly string[]): Options | 'help' {
     options: {
       ...{ campaign: { type: 'boolean' }, seed: { type: 'string' }, recipients: { type: 'string' } },
       ...{ campaigns: { type: 'string' }, faults: { type: 'string' }, kills: { type: 'string' } },
-      ...{ latency: { type: 'string' }, act: { type: 'string' } },
+      ...{ latency: { type: 'string' }, slots: { type: 'string' }, act: { type: 'string' } },
       ...{ json: { type: 'boolean', default: false }, help: { type: 'boolean', short: 'h', default: false } },
     },
   });
@@ -58,7 +60,7 @@ function readOptions(args: readonly string[]): Options | 'help' {
   const act = Object.entries(ACTS).find(([name]) => name === values.act)?.[1];
   if (values.act !== undefined && act === undefined) throw new Error(`--act takes ${Object.keys(ACTS).join(' or ')}`);
   return {
-    act,
+    ...{ act, slots: numberOf('slots') || undefined },
     ...{ seed: numberOf('seed'), recipients: numberOf('recipients'), campaigns: numberOf('campaigns') },
     ...{ share: numberOf('faults') / 100, latencyMs: numberOf('latency'), kills: numberOf('kills') },
     json: values.json,

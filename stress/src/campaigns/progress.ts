@@ -22,7 +22,7 @@ export function createProgress(db: Db, requests: number): UntilShare {
     const { rows } = await db.$client.query<{ ended: number; busy: number }>(
       `select count(*) filter (where split_path = '' and status not in ('planned', 'sending'))::int as ended,
               (count(*) filter (where status = 'sending' or (status = 'planned' and next_attempt_at <= app_now()))
-               + (select count(*) from campaign where status in ('scheduled', 'sending') and frozen_at is null))::int as busy
+               + (select count(*) from campaign where status in ('draft', 'scheduled', 'sending') and frozen_at is null))::int as busy
          from delivery where kind = 'campaign'`,
     );
     const { ended = 0, busy = 0 } = rows[0] ?? {};

@@ -23,6 +23,8 @@ export interface CampaignOptions extends Size {
   /** Ends the run early, in order. */
   readonly interrupted: AbortSignal;
   readonly act?: Act | undefined;
+  /** Requests that each sender has on their way at once; as many as fit the run when not given. */
+  readonly slots?: number | undefined;
 }
 
 /** Leases in seconds, so that a death costs seconds. */
@@ -55,7 +57,7 @@ export async function runCampaigns(options: CampaignOptions): Promise<CampaignRe
   const plan = planCampaigns(options);
   const calm = options.act === undefined ? CALM : ACTED;
   const { deadlineMs, most } = share === 0 ? calm : UNDER_FAULTS;
-  const concurrency = Math.min(most, Math.max(2, Math.round(plan.requests / PART)));
+  const concurrency = options.slots ?? Math.min(most, Math.max(2, Math.round(plan.requests / PART)));
   const pace = { ATTEMPT_DEADLINE_SECONDS: String(deadlineMs / 1_000), SEND_CONCURRENCY: String(concurrency) };
   const appEnv = { ...SETTINGS, ...pace };
   const stack = await startStack({ env, tell, name: 'campaigns', appEnv, channels: channelsFor(plan) });

@@ -1,0 +1,25 @@
+import type { Dispatcher } from 'undici';
+
+/** Nothing of the request has left. */
+class TooLateError extends Error {
+  override readonly name = 'TooLateError';
+}
+
+/** Lets a request leave until this instant of `performance.now()`. It is asked last: the connection is there, and nothing is written yet. */
+export const beginsBy =
+  (instant: number): Dispatcher.DispatcherComposeInterceptor =>
+  (dispatch) =>
+  (options, handler) =>
+    dispatch(options, {
+      onRequestStart: (controller, context) => {
+        if (performance.now() > instant) controller.abort(new TooLateError('it waited too long for a connection'));
+        else handler.onRequestStart?.(controller, context);
+      },
+      onRequestUpgrade: (...given) => handler.onRequestUpgrade?.(...given),
+      onResponseStart: (...given) => handler.onResponseStart?.(...given),
+      onResponseData: (...given) => handler.onResponseData?.(...given),
+      onResponseEnd: (...given) => handler.onResponseEnd?.(...given),
+      onResponseError: (...given) => handler.onResponseError?.(...given),
+    });
+
+export const isTooLate = (error: unknown): error is Error => error instanceof TooLateError;
