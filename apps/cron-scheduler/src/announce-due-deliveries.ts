@@ -1,15 +1,14 @@
-import { actionExecute, lineDeliveryChunk } from '@dueline/contracts';
 import type { Db } from '@dueline/db';
 import { announceDeliveries, unpublishDeliveries } from '@dueline/deliveries';
 import type { Broker } from '@dueline/mq';
 import type { Reach } from '@dueline/runtime';
-import { publishTickets } from '@dueline/worker-app';
+import { publishDeliveries } from '@dueline/worker-app';
 
 const BATCH = 500;
 
 /**
  * Publishes tickets for deliveries that are due and unannounced: retries, and those whose first ticket was lost. Chunks of
- * campaigns have a queue of their own.
+ * campaigns and webhooks have queues of their own.
  */
 export const announceDueDeliveries =
   ({
@@ -27,18 +26,7 @@ export const announceDueDeliveries =
     while (broker.state() === 'ready') {
       const tickets = await announceDeliveries(db, { limit: BATCH, againAfterSeconds });
       if (tickets.length > 0) reach?.('announce_delivery.claimed');
-      const failed = [
-        ...(await publishTickets(
-          broker,
-          actionExecute,
-          tickets.filter(({ isChunk }) => !isChunk),
-        )),
-        ...(await publishTickets(
-          broker,
-          lineDeliveryChunk,
-          tickets.filter(({ isChunk }) => isChunk),
-        )),
-      ];
+      const failed = await publishDeliveries(broker, tickets);
       if (tickets.length > 0) reach?.('announce_delivery.published');
       await unpublishDeliveries(db, failed);
       if (tickets.length < BATCH || failed.length > 0) return;

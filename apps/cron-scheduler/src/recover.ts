@@ -1,7 +1,7 @@
-import { openAttention } from '@dueline/attention';
+import { type AttentionToOpen, openAttention } from '@dueline/attention';
 import { type Db, inTransaction } from '@dueline/db';
 import { recoverEventsInHand } from '@dueline/db/changes';
-import { closeOverdueDeliveries, reapDeliveries, renewDeliveries } from '@dueline/deliveries';
+import { type ClosedDelivery, closeOverdueDeliveries, reapDeliveries, renewDeliveries } from '@dueline/deliveries';
 import {
   cancelOfCycle,
   cancelOfDeletedRules,
@@ -38,18 +38,19 @@ async function countDeaths(db: Db): Promise<number> {
   return deaths + (await recoverEventsInHand(db, dead));
 }
 
-/** Closes up to 500 deliveries that nobody may send any more; whose fate nobody can learn, a person hears of. */
+/** Closes up to 500 deliveries that nobody may send any more; a person hears of those whose fate nobody can learn, and of webhooks that nobody took. */
 const closeOverdue = (db: Db): Promise<number> =>
   inTransaction(db, async (tx) => {
     const closed = await closeOverdueDeliveries(tx);
-    await openAttention(
-      tx,
-      closed.flatMap(({ id, status, ...of }) =>
-        status === 'unknown' ? [{ ...of, kind: 'delivery_unknown' as const, refId: id, reasonCode: 'ambiguous' }] : [],
-      ),
-    );
+    await openAttention(tx, closed.flatMap(itemOf));
     return closed.length;
   });
+
+function itemOf({ id, status, isWebhook, ...of }: ClosedDelivery): AttentionToOpen[] {
+  if (status === 'unknown') return [{ ...of, kind: 'delivery_unknown', refId: id, reasonCode: 'ambiguous' }];
+  if (status !== 'expired' || !isWebhook) return [];
+  return [{ ...of, kind: 'delivery_refused', refId: id, reasonCode: 'webhook_too_late' }];
+}
 
 /** Cancels up to 500 actions that wait for a deleted rule, with their history. */
 const sweepDeletedRules = (db: Db): Promise<number> =>

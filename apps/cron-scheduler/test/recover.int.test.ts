@@ -1,7 +1,7 @@
 import type { Tenant } from '@dueline/contracts';
 import { inTransaction, sql, takeInHand } from '@dueline/db';
 import { columnOf, insertTenant, lineUserId, moveProductTime, type TestDb, testDb } from '@dueline/db/testing';
-import { createDeliveries, startDeliveries } from '@dueline/deliveries';
+import { createDeliveries, createWebhookDeliveries, startDeliveries } from '@dueline/deliveries';
 import { deliveryToCreate } from '@dueline/deliveries/testing';
 import { claimBatch, scheduleMany } from '@dueline/scheduled-actions';
 import { actionToSchedule } from '@dueline/scheduled-actions/testing';
@@ -155,6 +155,18 @@ test('a send that nobody can learn about any more is unknown, and a person hears
   expect(
     await columnOf(own.db, `select concat_ws(' ', kind, ref_id, user_id, reason_code, status) from attention_item`),
   ).toEqual([`delivery_unknown ${id} U${'1'.padStart(32, '0')} ambiguous open`]);
+});
+
+test('a webhook that nobody took within its day ends, and a person hears of it', async () => {
+  const { request: _, ...call } = deliveryToCreate(tenant);
+  const [{ id } = { id: '' }] = await inTransaction(own.db, (tx) =>
+    createWebhookDeliveries(tx, [{ ...call, url: 'https://example.com/', data: {} }]),
+  );
+  await moveProductTime(own.db, 24 * 3_600);
+  expect(await recover()).toEqual([['overdue_delivery', 1]]);
+  expect(
+    await columnOf(own.db, `select concat_ws(' ', kind, ref_id, reason_code, status) from attention_item`),
+  ).toEqual([`delivery_refused ${id} webhook_too_late open`]);
 });
 
 test('a send that reached nobody within the life of its key goes on under a new one', async () => {

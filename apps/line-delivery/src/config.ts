@@ -1,5 +1,5 @@
 import { BREAKER_LIMITS } from '@dueline/accounts';
-import { parseConfig, seconds } from '@dueline/runtime';
+import { parseConfig, seconds, testOnly } from '@dueline/runtime';
 import { campaignStaleSeconds, workerConfig } from '@dueline/worker-app';
 import { z } from 'zod';
 
@@ -53,6 +53,22 @@ export const configSchema = workerConfig.extend({
     productionMinimum: 60,
     description: 'Seconds beyond the deadline that a delivery belongs to the process that sends it.',
   }),
+  WEBHOOK_DEADLINE_SECONDS: seconds({
+    default: 5,
+    productionMinimum: 1,
+    description: 'Seconds after which a call of a webhook without an answer is given up; it counts as ambiguous.',
+  }),
+  WEBHOOK_CONCURRENCY: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(1_000)
+    .default(40)
+    .describe('Webhooks called at once by this process, of one account a quarter of them.'),
+  WEBHOOK_ALLOW_LOOPBACK: testOnly(
+    z.stringbool(),
+    'Webhooks may call this machine too, and without TLS; they never call another private address.',
+  ),
   PAUSED_LOOK_SECONDS: seconds({
     default: 60,
     productionMinimum: 10,

@@ -22,6 +22,7 @@ import { settleAttempts } from './settle.ts';
 import { startCampaigns } from './start-campaign.ts';
 import { startComparingSentCounts } from './start-comparing.ts';
 import { startGuarding } from './start-guarding.ts';
+import { startWebhooks } from './start-webhooks.ts';
 
 /** Messages in hand of each queue; more than what accounts at their limit may hold up. */
 const PREFETCH = 40;
@@ -91,6 +92,7 @@ await runWorker('line-delivery', config, async (worker) => {
     await Promise.all(consumers.map((consumer) => consumer.drain()));
   });
   startCampaignWork(worker, startAskingMonths(worker, { config, channelAccessToken: tokens.get }));
+  startWebhooks(worker, config, settle);
   startComparingSentCounts(worker, { config, channelAccessToken: tokens.get });
 });
 

@@ -3,29 +3,36 @@ import { type Db, inTransaction } from '@dueline/db';
 import { refusedAmong, type Settlement, settleDeliveries } from '@dueline/deliveries';
 
 /**
- * Writes what attempts proved, and says of each whether its delivery moved. Of a switch of a menu that LINE refused a person hears, in the same
- * transaction: nothing else tells that somebody goes on seeing the wrong one.
+ * Writes what attempts proved, and says of each whether its delivery moved. Of a switch of a menu that LINE refused, and of a webhook
+ * that its receiver refused, a person hears, in the same transaction: nothing else tells of it.
  */
 export async function settleAttempts(db: Db, settlements: readonly Settlement[]): Promise<boolean[]> {
-  const refusedMenus = settlements.filter(isRefusedMenu).map(({ started }) => started.id);
+  const told = new Map(settlements.filter(isToldOf).map(({ started }) => [started.id, reasonOf(started)]));
   const moved =
-    refusedMenus.length === 0
+    told.size === 0
       ? await settleDeliveries(db, settlements)
       : await inTransaction(db, async (tx) => {
           const settled = await settleDeliveries(tx, settlements);
           const refused = await refusedAmong(
             tx,
-            refusedMenus.filter((id) => settled.has(id)),
+            [...told.keys()].filter((id) => settled.has(id)),
           );
-          const kind = 'delivery_refused' as const;
           await openAttention(
             tx,
-            refused.map(({ id, ...of }) => ({ ...of, kind, refId: id, reasonCode: 'menu_refused' })),
+            refused.map(({ id, ...of }) => ({
+              ...{ ...of, kind: 'delivery_refused', refId: id },
+              reasonCode: told.get(id) ?? 'menu_refused',
+            })),
           );
           return settled;
         });
   return settlements.map(({ started }) => moved.has(started.id));
 }
 
-const isRefusedMenu = ({ started, result }: Settlement): boolean =>
-  result.outcome === 'refused' && (started.endpoint === 'richmenu_link' || started.endpoint === 'richmenu_unlink');
+const TOLD_OF = { richmenu_link: 'menu_refused', richmenu_unlink: 'menu_refused', webhook: 'webhook_refused' } as const;
+
+const reasonOf = ({ endpoint }: Settlement['started']) =>
+  endpoint in TOLD_OF ? TOLD_OF[endpoint as keyof typeof TOLD_OF] : undefined;
+
+const isToldOf = ({ started, result }: Settlement): boolean =>
+  result.outcome === 'refused' && reasonOf(started) !== undefined;

@@ -3,6 +3,7 @@ import {
   type AccountState,
   listAccountStates,
   pauseAccount,
+  renewWebhookSecret,
   type Signed,
   storeChannelCredentials,
   unpauseAccount,
@@ -20,12 +21,14 @@ export const PAUSE_USAGE = `       dueline account list                         
        dueline account pause       <account id>   [--by <who>] [--reason <why>] [--json]
        dueline account unpause     <account id>   [--by …] [--reason …] [--json]
        dueline account credentials <account id>   --kind stored|stateless|short_lived   [--by …] [--reason …] [--json]
+       dueline account webhook-secret <account id>   [--by …] [--reason …] [--json]
 
 A paused account sends nothing but what is in doubt, and nothing of it is decided. unpause ends any pause, also one that LINE was the reason of; a
 stop it leaves alone. credentials reads the channel access token (stored), or the channel secret that tokens are issued for (stateless for
-15 minutes each, short_lived for 30 days), from its standard input and needs SECRETS_KEY.`;
+15 minutes each, short_lived for 30 days), from its standard input and needs SECRETS_KEY. webhook-secret makes the secret that the account's webhooks
+are signed with, in place of the one before, and prints it this once; it needs SECRETS_KEY too.`;
 
-const VERBS = ['list', 'pause', 'unpause', 'credentials'] as const;
+const VERBS = ['list', 'pause', 'unpause', 'credentials', 'webhook-secret'] as const;
 const KINDS = ['stored', 'stateless', 'short_lived'] as const;
 const ID = /^[1-9][0-9]{0,18}$/;
 
@@ -86,16 +89,18 @@ export async function runPause(db: Db, command: PauseCommand, deps: PauseDeps): 
   const signed = { by, reason };
   if (verb === 'credentials' && kind !== undefined) await store(db, account, { signed, kind, deps });
   if (verb === 'pause') await pause(db, account, signed);
+  const secret = verb === 'webhook-secret' ? await renewSecret(db, account, { signed, deps }) : undefined;
   const deliveries = verb === 'unpause' ? await unpause(db, account, signed) : undefined;
   const { lineOaId } = account;
-  const done = { command: verb, lineOaId, ...(kind && { kind }), ...(deliveries !== undefined && { deliveries }) };
-  print(command.json ? JSON.stringify(done) : `account ${lineOaId}: ${DONE[verb]}`);
+  const done = { command: verb, lineOaId, kind, deliveries, secret }; // what is undefined is not printed
+  print(command.json ? JSON.stringify(done) : `account ${lineOaId}: ${DONE[verb]}${secret ?? ''}`);
 }
 
 const DONE = {
   pause: 'paused; what is in doubt is still asked for',
   unpause: 'goes on; what waited is sent now',
   credentials: 'credentials stored; a process that holds a token uses the new one within a minute',
+  'webhook-secret': 'its webhooks are signed with a new secret from now on; give it to their receivers: ',
 } as const;
 
 type Account = Awaited<ReturnType<typeof accountOf>>;
@@ -129,6 +134,13 @@ async function store(
   if (secret === '') throw new PermanentError('the secret is read from the standard input, which is empty');
   const credentials = kind === 'stored' ? { kind, channelAccessToken: secret } : { kind, channelSecret: secret };
   await inTransaction(db, (tx) => storeChannelCredentials(tx, account, { credentials, secretsKey, ...signed }));
+}
+
+/** Told to whoever asked, and never again. */
+function renewSecret(db: Db, account: Account, { signed, deps }: { signed: Signed; deps: PauseDeps }): Promise<string> {
+  const { secretsKey } = deps;
+  if (secretsKey === undefined) throw new PermanentError('SECRETS_KEY is needed to seal a webhook secret');
+  return inTransaction(db, (tx) => renewWebhookSecret(tx, account, { secretsKey, ...signed }));
 }
 
 function listLines(accounts: readonly AccountState[]): string[] {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { getChannelCredentials, pauseAccount } from '@dueline/accounts';
+import { getChannelCredentials, getWebhookSecret, pauseAccount } from '@dueline/accounts';
 import { openAttention } from '@dueline/attention';
 import type { Tenant } from '@dueline/contracts';
 import { inTransaction } from '@dueline/db';
@@ -104,4 +104,21 @@ test.for([
   ['unpause', '1', '--how', 'skip'],
 ])('account %s is answered with the usage', async (words) => {
   await expect(dueline(...words)).rejects.toThrow('usage: dueline account list');
+});
+
+test('the secret that webhooks are signed with is told once, to whoever asks for a new one, and is stored sealed', async () => {
+  const renewed: { secret: string } = JSON.parse(await dueline('webhook-secret', tenant.lineOaId, '--json'));
+  expect(renewed).toEqual({
+    ...{ command: 'webhook-secret', lineOaId: tenant.lineOaId },
+    secret: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/),
+  });
+  const { lineOaId } = tenant;
+  expect(await getWebhookSecret(own.db, { lineOaId, secretsKey: SECRETS_KEY })).toBe(renewed.secret);
+  await expect(getWebhookSecret(own.db, { lineOaId, secretsKey: randomBytes(32) })).rejects.toThrow('does not open');
+
+  expect(await dueline('webhook-secret', lineOaId, '--reason', 'it leaked')).toMatch(/receivers: whsec_/);
+  expect(await getWebhookSecret(own.db, { lineOaId, secretsKey: SECRETS_KEY })).not.toBe(renewed.secret);
+  expect(await audited()).toEqual(['webhook_secret mika', 'webhook_secret mika it leaked']);
+  const stored = await columnOf(own.db, 'select webhook_secret_sealed from line_oa');
+  expect(stored.join()).not.toContain('whsec_');
 });

@@ -50,11 +50,11 @@ async function planAll(firings: readonly Prepared[]) {
   const later: ActionToSchedule[] = [];
   for (const firing of firings) {
     const traceparent = await traceDecision('decide rule', firing.event.traceparent);
-    const { plan, messages } = firing;
+    const { plan, words } = firing;
     const base = { ...baseOf(firing), traceparent, request: plan.request };
     if (plan.kind === 'now') {
       const what = { kind: 'event', logicalId: logicalId(firing), epoch: 1, scheduledActionId: null } as const;
-      now.push({ ...base, ...what, messages });
+      now.push({ ...base, ...what, words });
     } else {
       const { delay } = plan;
       const sourceConfig = plan.sourceConfig && sourceToRecheck(plan.sourceConfig, firing.facts);

@@ -1,4 +1,3 @@
-import { actionExecute, type TenantTicket } from '@dueline/contracts';
 import type { Db } from '@dueline/db';
 import { recoverEventsInHand } from '@dueline/db/changes';
 import { unpublishDeliveries } from '@dueline/deliveries';
@@ -6,7 +5,7 @@ import type { Broker, Log } from '@dueline/mq';
 import type { Reach } from '@dueline/runtime';
 import { recoverActionsInHand } from '@dueline/scheduled-actions';
 import { releaseEarlierBoots } from '@dueline/scheduled-cycles';
-import { publishTickets } from '@dueline/worker-app';
+import { type DeliveryTicket, publishDeliveries } from '@dueline/worker-app';
 import type { Gate } from './gate.ts';
 
 /** What every handler of this app works with. */
@@ -14,7 +13,7 @@ export interface DecideDeps {
   readonly db: Db;
   readonly log: Log;
   /** Hands tickets of committed deliveries to line-delivery; never throws for the broker's state. */
-  readonly handOver: (deliveries: readonly TenantTicket[]) => Promise<void>;
+  readonly handOver: (deliveries: readonly DeliveryTicket[]) => Promise<void>;
   /** Counts decisions, for metrics. */
   readonly onDecided: (kind: 'event' | 'scheduled_action', decision: string) => void;
   readonly reach?: Reach | undefined;
@@ -58,13 +57,13 @@ export function afterEarlierBoots({
 }
 
 /**
- * Publishes on action_execute. What the broker does not confirm is marked for the announcing sweep, which takes it within a
+ * Publishes on action_execute, and webhooks on webhook_call. What the broker does not confirm is marked for the announcing sweep, which takes it within a
  * second; should even that fail, the sweep takes it later. Never throws: the decision is committed, and must not be repeated.
  */
 export const handOverTo =
   ({ db, broker, log }: { db: Db; broker: Pick<Broker, 'publish'>; log: Log }): DecideDeps['handOver'] =>
   async (deliveries) => {
-    const failed = await publishTickets(broker, actionExecute, deliveries);
+    const failed = await publishDeliveries(broker, deliveries);
     try {
       await unpublishDeliveries(db, failed);
     } catch (error) {

@@ -25,12 +25,14 @@ import { chooseFirings } from './choose-firings.ts';
 import type { DecideDeps } from './deps.ts';
 import type { Candidate, Cause } from './evaluate-event.ts';
 import { loadPeopleFacts } from './people-facts.ts';
-import { isPerformedHere } from './perform.ts';
+import { needsFriend } from './perform.ts';
 
 /** People that one page looks at. */
 const PAGE_SIZE = 500;
 /** Pages in a minute, at least, so that a pace is kept evenly. */
 const PAGES_PER_MINUTE = 12;
+/** A page is decided in seconds: what its process died with is not left alone for as long as a claim. */
+const MAX_LEASE_SECONDS = 60;
 const NO_EVENT = new Map<string, never>();
 /** What their history says they were looked at for. */
 const TOPIC = 'enrolment';
@@ -48,7 +50,7 @@ const NOTHING: DecidedPage = { entries: [], deliveries: [] };
  * @returns Whether a page was due: then there may be more.
  */
 export async function enrolPeople(deps: DecideDeps): Promise<boolean> {
-  const page = await claimEnrolmentPage(deps.db);
+  const page = await claimEnrolmentPage(deps.db, { leaseSeconds: Math.min(deps.leaseSeconds, MAX_LEASE_SECONDS) });
   if (page === undefined) return false;
   if (page.status === 'failed') {
     deps.log.error({ enrolment: page.id }, 'people could not enter a rule; the enrolment is given up');
@@ -56,7 +58,7 @@ export async function enrolPeople(deps: DecideDeps): Promise<boolean> {
     return true;
   }
   try {
-    const decided = await deps.gate.together(() => inTransaction(deps.db, (tx) => decidePage(tx, page)));
+    const decided = await deps.gate.together(() => inTransaction(deps.db, (tx) => decidePage(deps, tx, page)));
     for (const entry of decided.entries) deps.onDecided('event', entry.decision);
     await deps.handOver(decided.deliveries);
   } catch (error) {
@@ -78,7 +80,7 @@ const givenUp = ({ organizationId, lineOaId, triggerRuleId }: EnrolmentPage): At
   },
 });
 
-async function decidePage(tx: Tx, page: EnrolmentPage): Promise<DecidedPage> {
+async function decidePage({ reach }: DecideDeps, tx: Tx, page: EnrolmentPage): Promise<DecidedPage> {
   if (!(await holdEnrolmentPage(tx, page))) return NOTHING;
   const rule = await getLiveRule(tx, page, { ruleId: page.triggerRuleId, version: page.ruleVersion });
   if (rule === undefined) {
@@ -95,6 +97,7 @@ async function decidePage(tx: Tx, page: EnrolmentPage): Promise<DecidedPage> {
   const isOver = examined === users.length && users.length < PAGE_SIZE;
   const counted = { examined, entered, matched: candidates.length };
   await finishEnrolmentPage(tx, page, { ...counted, afterUserId: isOver ? null : (last ?? page.afterUserId) });
+  if (decided.entries.length > 0) reach?.('enrol.deciding');
   return decided;
 }
 
@@ -123,7 +126,7 @@ async function matching(
   const { needs } = recheck;
   const mayMatch = users.filter(
     (user) =>
-      (user.isFollowing || isPerformedHere(rule)) &&
+      (user.isFollowing || !needsFriend(rule)) &&
       (to !== undefined || (user.attributes.get(attribute) ?? null) !== null),
   );
   const { organizationId } = page;

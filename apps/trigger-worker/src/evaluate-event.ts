@@ -3,7 +3,7 @@ import type { RuleAction } from '@dueline/contracts';
 import type { OutboxEvent } from '@dueline/db/changes';
 import type { LineUser } from '@dueline/recipients';
 import { type LogEntry, listensTo, matchEvent, type ReadRule, type TriggerRule } from '@dueline/trigger-rules';
-import { isPerformedHere } from './perform.ts';
+import { needsFriend } from './perform.ts';
 
 /** How many changes that actions made may lead to each other; a rule that such a chain would set off once more is stopped. */
 export const MAX_DEPTH = 10;
@@ -82,7 +82,7 @@ function rejectionOf(
       detail: 'leaves' in match ? { leaves: match.leaves } : undefined,
     };
   }
-  return user.isFollowing || isPerformedHere(rule)
+  return user.isFollowing || !needsFriend(rule)
     ? undefined
     : { decision: 'suppressed', reasonCode: 'user_not_following' };
 }

@@ -1,27 +1,36 @@
 import { loadChannelIds } from '@dueline/accounts';
-import { type ActionRequest, PERFORMED_BY, type TextMessage } from '@dueline/contracts';
+import { type ActionRequest, PERFORMED_BY } from '@dueline/contracts';
 import type { Tx } from '@dueline/db';
 import { depthsOf } from '@dueline/db/changes';
-import { type CreatedDelivery, createDeliveries, type DeliveryToCreate } from '@dueline/deliveries';
-import { PermanentError } from '@dueline/kernel';
+import {
+  type CreatedDelivery,
+  createDeliveries,
+  createWebhookDeliveries,
+  type DeliveryToCreate,
+  type WebhookDeliveryToCreate,
+} from '@dueline/deliveries';
 import { type AttributeToSet, changeMembership, type MembershipChange, setAttributes } from '@dueline/recipients';
 import { isMenuRequest, type MenuToSwitch, switchMenus } from './switch-menus.ts';
 import { audienceOf } from './targets.ts';
+import type { Words } from './wording.ts';
 
 /** An action that was decided for one person, and what it stands for. */
 export interface ActionToPerform extends Omit<DeliveryToCreate, 'channelId' | 'request'> {
   readonly request: ActionRequest;
-  /** What it says, in the words that the person gets. */
-  readonly messages: readonly TextMessage[];
+  readonly words: Words;
 }
 
-/** Whether our own database performs the action, so that it is done with the decision, whether its person follows the account or not. */
+/** Whether our own database performs the action, so that it is done with the decision. */
 export const isPerformedHere = ({ actionType }: Pick<ActionRequest, 'actionType'>): boolean =>
   PERFORMED_BY[actionType] === 'database';
 
+/** Whether the action is for people who follow the account only: LINE does nothing for others. */
+export const needsFriend = ({ actionType }: Pick<ActionRequest, 'actionType'>): boolean =>
+  PERFORMED_BY[actionType] === 'line';
+
 /**
- * Does what decided actions say, in the transaction that decides: what our database performs is done, what LINE is asked to do becomes
- * rows of the ledger. What stands there already is left out of what comes back. What they name is there, and held ({@link targetsOf}).
+ * Does what decided actions say, in the transaction that decides: what our database performs is done, what LINE or a receiver of
+ * webhooks is asked to do becomes rows of the ledger. What stands there already is left out of what comes back. What they name is there, and held ({@link targetsOf}).
  */
 export async function performActions(tx: Tx, actions: readonly ActionToPerform[]): Promise<CreatedDelivery[]> {
   const here = actions.filter(({ request }) => isPerformedHere(request));
@@ -29,7 +38,7 @@ export async function performActions(tx: Tx, actions: readonly ActionToPerform[]
     await changeMembership(tx, here.flatMap(membershipChange));
     await setAttributes(tx, await attributesToSet(tx, here));
   }
-  return here.length === actions.length ? [] : askLine(tx, actions);
+  return here.length === actions.length ? [] : askOthers(tx, actions);
 }
 
 function membershipChange({ organizationId, lineOaId, userId, request }: ActionToPerform): MembershipChange[] {
@@ -52,7 +61,7 @@ async function attributesToSet(tx: Tx, actions: readonly ActionToPerform[]): Pro
   });
 }
 
-async function askLine(tx: Tx, actions: readonly ActionToPerform[]): Promise<CreatedDelivery[]> {
+async function askOthers(tx: Tx, actions: readonly ActionToPerform[]): Promise<CreatedDelivery[]> {
   const asking = actions.filter(({ request }) => !isPerformedHere(request));
   const channelIds = await loadChannelIds(
     tx,
@@ -60,14 +69,21 @@ async function askLine(tx: Tx, actions: readonly ActionToPerform[]): Promise<Cre
   );
   const sends: DeliveryToCreate[] = [];
   const menus: MenuToSwitch[] = [];
+  const calls: WebhookDeliveryToCreate[] = [];
   for (const action of asking) {
     const channelId = channelIds.get(action.lineOaId);
     if (channelId === undefined) throw new Error('the account of an action does not exist');
-    const { request, messages } = action;
-    if (isMenuRequest(request)) menus.push({ ...action, channelId, request });
+    const { request, words, ...of } = action;
+    const base = { ...of, channelId };
+    if (isMenuRequest(request)) menus.push({ ...base, request });
     else if (request.actionType === 'send_message')
-      sends.push({ ...action, channelId, request: { ...request, actionConfig: { messages } } });
-    else throw new PermanentError(`nothing performs ${request.actionType}`);
+      sends.push({ ...base, request: { ...request, actionConfig: { messages: words.messages } } });
+    else if (request.actionType === 'call_webhook')
+      calls.push({ ...base, url: request.actionConfig.url, data: words.data ?? {} });
   }
-  return [...(await createDeliveries(tx, sends)), ...(await switchMenus(tx, menus))];
+  return [
+    ...(await createDeliveries(tx, sends)),
+    ...(await switchMenus(tx, menus)),
+    ...(await createWebhookDeliveries(tx, calls)),
+  ];
 }

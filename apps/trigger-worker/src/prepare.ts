@@ -1,15 +1,14 @@
-import type { TextMessage } from '@dueline/contracts';
 import type { Tx } from '@dueline/db';
 import { type ActionPlan, type LogEntry, planAction } from '@dueline/trigger-rules';
 import { type Candidate, entryOf, ruleFields } from './evaluate-event.ts';
 import { missingTarget, targetsOf } from './targets.ts';
-import { wordingFor } from './wording.ts';
+import { type Words, wordingFor } from './wording.ts';
 
 /** A candidate of which it is known what it leads to. */
 export interface Prepared extends Candidate {
   readonly plan: ActionPlan;
-  /** What is said at once, in the words that the person gets. */
-  readonly messages: readonly TextMessage[];
+  /** What is said at once. */
+  readonly words: Words;
 }
 
 /** Candidates, and the history of those that ended here. */
@@ -36,7 +35,7 @@ export async function prepare(tx: Tx, candidates: readonly Candidate[]): Promise
     if (missing !== undefined) ended.push(failedEntry(candidate, { reasonCode: missing }));
     else if ('problem' in wording)
       ended.push(failedEntry(candidate, { reasonCode: 'content_invalid', errorMessage: wording.problem }));
-    else kept.push({ ...candidate, messages: wording.messages });
+    else kept.push({ ...candidate, words: wording });
   }
   return { kept, ended };
 }

@@ -1,5 +1,5 @@
 import { type AttentionToOpen, openAttention } from '@dueline/attention';
-import type { ActionRequest, TenantTicket, TextMessage } from '@dueline/contracts';
+import type { ActionRequest, TenantTicket } from '@dueline/contracts';
 import type { Tx } from '@dueline/db';
 import type { CreatedDelivery } from '@dueline/deliveries';
 import { getLineUsers, type LineUser, lineUserKey } from '@dueline/recipients';
@@ -30,11 +30,11 @@ import { type FactsOfAction, loadActionFacts } from './action-facts.ts';
 import { reasonOfBranch } from './branch.ts';
 import { givenUp, hinderedAtFirst, hinderedAtLast } from './hindrances.ts';
 import type { Take } from './in-hand.ts';
-import { isPerformedHere, performActions } from './perform.ts';
+import { needsFriend, performActions } from './perform.ts';
 import { type Targets, targetsOf } from './targets.ts';
 import { traceDecision } from './trace.ts';
 import { withinCaps } from './within-caps.ts';
-import { wordingFor } from './wording.ts';
+import { type Words, wordingFor } from './wording.ts';
 
 export interface Settled {
   readonly entries: readonly LogEntry[];
@@ -56,8 +56,8 @@ export interface Verdict {
   readonly action: HeldAction;
   /** What the action does on its branch, once that is decided; else what it was to do. */
   readonly request?: ActionRequest | undefined;
-  /** What it says to its person, where it is done. */
-  readonly messages?: readonly TextMessage[];
+  /** What it says, where it is done. */
+  readonly words?: Words;
   readonly outcome: ActionOutcome;
   readonly reasonCode: ReasonCode;
   readonly detail?: unknown;
@@ -111,8 +111,8 @@ async function settleHeld(
   const mine = verdicts.filter(({ action }) => moved.has(action.id));
   const deliveries = await performDue(
     tx,
-    mine.flatMap(({ action, request, messages = [], outcome }) =>
-      outcome.to === 'done' && request !== undefined ? { ...action, request, messages } : [],
+    mine.flatMap(({ action, request, words, outcome }) =>
+      outcome.to === 'done' && request !== undefined && words !== undefined ? { ...action, request, words } : [],
     ),
   );
   const deliveryIds = new Map(deliveries.map((delivery) => [delivery.logicalId, delivery.id]));
@@ -180,7 +180,7 @@ function decide(action: BranchedAction, user: LineUser | undefined, { rules, tar
       : conditionsStillHold(readRecheck(action.sourceConfig), factsFor(action, user));
   const reason = cancelReason({
     rule: rule === 'held' ? 'disabled' : rule,
-    isFollowing: user && (user.isFollowing || isPerformedHere(request ?? action.request)),
+    isFollowing: user && (user.isFollowing || !needsFriend(request ?? action.request)),
     branchRuns: request !== undefined,
     conditionsHold: again?.holds ?? true,
   });
@@ -196,10 +196,17 @@ function decide(action: BranchedAction, user: LineUser | undefined, { rules, tar
     return { action, request, outcome, reasonCode: 'content_invalid', detail: { branch, problem: wording.problem } };
   }
   const reasonCode = reasonOfBranch(action);
-  return { action, request, ...wording, outcome: { id, fence, branch, to: 'done' }, reasonCode, detail: { branch } };
+  return {
+    action,
+    request,
+    words: wording,
+    outcome: { id, fence, branch, to: 'done' },
+    reasonCode,
+    detail: { branch },
+  };
 }
 
-type ActionToSay = HeldAction & { readonly messages: readonly TextMessage[] };
+type ActionToSay = HeldAction & { readonly words: Words };
 
 async function performDue(tx: Tx, actions: readonly ActionToSay[]): Promise<CreatedDelivery[]> {
   const traced = await Promise.all(

@@ -18,7 +18,7 @@ export async function withinCaps(tx: Tx, verdicts: readonly Verdict[]): Promise<
     const { action, outcome } = verdict;
     const branch = 'branch' in outcome ? (outcome.branch ?? null) : null;
     const cancelled = { id: action.id, fence: action.fence, branch, to: 'cancelled', reason: 'frequency_cap' } as const;
-    return { ...verdict, messages: [], outcome: cancelled, reasonCode: 'frequency_cap' as const };
+    return { ...verdict, outcome: cancelled, reasonCode: 'frequency_cap' as const };
   });
   await room.spend(tx);
   return within;

@@ -4,8 +4,8 @@ import { CLEAN } from '@dueline/stress';
 import { expect } from 'vitest';
 import { type Stage, untilReached } from './stage.ts';
 
-/** `events`: changed attributes, with messages now and later; `campaigns`: a broadcast and a multicast of two chunks. */
-type Walk = 'events' | 'campaigns';
+/** `events`: changed attributes, with messages now and later; `campaigns`: a broadcast and a multicast of two chunks; `webhooks`: calls of a receiver; `enrolment`: people who match a rule already. */
+type Walk = 'events' | 'campaigns' | 'webhooks' | 'enrolment';
 
 interface Case {
   readonly app: AppName;
@@ -23,6 +23,7 @@ const cron: Case = { app: 'cron-scheduler', walks: ['events'] };
 const ticking: Case = { app: 'cron-scheduler', walks: ['campaigns'] };
 const dispatcher: Case = { app: 'campaign-dispatcher', walks: ['campaigns'] };
 const sender: Case = { app: 'line-delivery', walks: ['events', 'campaigns'] };
+const caller: Case = { app: 'line-delivery', walks: ['webhooks'] };
 const starter: Case = { app: 'line-delivery', walks: ['campaigns'] };
 
 /** How each point there is comes to be reached; a new point without a case does not compile. */
@@ -41,6 +42,7 @@ const CASES: Readonly<Record<CrashPoint, Case>> = {
   'fire_action.handled': worker,
   'process_due.deciding': { ...worker, env: { INLINE_PROFILE: 'true' } },
   'process_due.committed': { ...worker, env: { INLINE_PROFILE: 'true' } },
+  'enrol.deciding': { app: 'trigger-worker', walks: ['enrolment'] },
   'hand_over.written': worker,
   'announce_delivery.claimed': { ...cron, away: 'line-delivery' },
   'announce_delivery.written': { ...cron, away: 'line-delivery' },
@@ -48,6 +50,8 @@ const CASES: Readonly<Record<CrashPoint, Case>> = {
   'send.started': sender,
   'send.answered': sender,
   'send.settled': sender,
+  'webhook.started': caller,
+  'webhook.answered': caller,
   'tick_campaign.keyed': ticking,
   'tick_campaign.written': ticking,
   'tick_campaign.published': ticking,
@@ -78,7 +82,7 @@ export const allKillsOf = (walk: Walk): readonly Kill[] =>
  * Gives the app work and kills it at the point, then starts it again or starts a replica of another name; what was planned
  * must have arrived once in the end. The work waits for the app, so that the first it does is what leads to the point.
  */
-export async function killAt(stage: Stage, [point, recovery]: Kill, walk: Walk): Promise<void> {
+export async function killAt(stage: Stage, [point, recovery]: Kill, walk: 'events' | 'campaigns'): Promise<void> {
   const { app, env, away } = CASES[point];
   const { apps, start, restart } = stage.stack;
   const instance = `${point}-${recovery}`;

@@ -33,3 +33,4 @@ export {
   stopAccount,
 } from './stop.ts';
 export { forgetThrottled, noteThrottled } from './throttled.ts';
+export { getWebhookSecret, renewWebhookSecret } from './webhook-secret.ts';

@@ -4,6 +4,7 @@ import { delay } from './delays.ts';
 import { bigintId } from './ids.ts';
 import { attributeName } from './names.ts';
 import { scalar } from './sources.ts';
+import { callWebhookConfig } from './webhooks.ts';
 
 const sendMessageConfig = z.strictObject({ messages: messageList });
 const audienceConfig = z.strictObject({ audienceId: bigintId });
@@ -17,6 +18,7 @@ export const ACTION_CONFIGS = {
   remove_from_audience: audienceConfig,
   /** null removes the attribute. */
   set_attribute: z.strictObject({ key: attributeName, value: scalar.nullable() }),
+  call_webhook: callWebhookConfig,
 } as const;
 
 export type ActionType = keyof typeof ACTION_CONFIGS;
@@ -24,7 +26,7 @@ export type ActionConfig<Type extends ActionType = ActionType> = z.infer<(typeof
 
 export const ACTION_TYPES = Object.keys(ACTION_CONFIGS) as [ActionType, ...ActionType[]];
 
-/** Who performs an action: LINE, which a delivery asks, or our own database, in the transaction that decides. */
+/** Who performs an action: LINE or a receiver on the web, whom a delivery asks, or our own database, in the transaction that decides. */
 export const PERFORMED_BY = {
   send_message: 'line',
   switch_rich_menu: 'line',
@@ -32,7 +34,8 @@ export const PERFORMED_BY = {
   add_to_audience: 'database',
   remove_from_audience: 'database',
   set_attribute: 'database',
-} as const satisfies Record<ActionType, 'line' | 'database'>;
+  call_webhook: 'receiver',
+} as const satisfies Record<ActionType, 'line' | 'receiver' | 'database'>;
 
 /** An action to perform, whoever decided it: a rule that fires at once or a row of scheduled_action that came due. */
 export type ActionRequest<Type extends ActionType = ActionType> = {
@@ -50,6 +53,7 @@ export const RULE_ACTION_CONFIGS = {
   add_to_audience: inRule(ACTION_CONFIGS.add_to_audience),
   remove_from_audience: inRule(ACTION_CONFIGS.remove_from_audience),
   set_attribute: inRule(ACTION_CONFIGS.set_attribute),
+  call_webhook: inRule(ACTION_CONFIGS.call_webhook),
 } as const satisfies Record<ActionType, z.ZodType>;
 
 /** The action of a rule, checked. */

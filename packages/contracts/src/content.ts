@@ -35,7 +35,7 @@ const fixedLength = (parts: readonly Part[]): number =>
   }, 0);
 
 /** A text with placeholders, see {@link parseTemplate}. How long it is with them filled in is judged for each person. */
-const templateText = z
+export const templateText = z
   .string()
   .min(1)
   .max(MAX_TEMPLATE_LENGTH)

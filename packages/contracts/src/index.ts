@@ -68,9 +68,10 @@ export {
   type Tick,
   type Tickets,
   tickets,
+  webhookCall,
 } from './messages.ts';
 export { attributeName, MAX_ATTRIBUTE_NAME_LENGTH } from './names.ts';
-export { type Recipient, type Rendered, renderMessages } from './render.ts';
+export { type Recipient, type Rendered, renderMessages, renderWebhookData } from './render.ts';
 export { type ScheduledTimeConfig, scheduledTimeConfig } from './schedules.ts';
 export {
   customEventName,
@@ -98,3 +99,4 @@ export {
   type WaitSource,
   waitFor,
 } from './waits.ts';
+export type { WebhookData } from './webhooks.ts';

@@ -186,6 +186,14 @@ export const actionExecute = defineQueue({
   data: tickets,
 });
 
+/** trigger-worker, cron-scheduler -> line-delivery: planned webhooks may be called; a receiver that is slow holds up no message. */
+export const webhookCall = defineQueue({
+  name: 'webhook_call',
+  exchange: EXCHANGES.commands,
+  version: 1,
+  data: tickets,
+});
+
 /** The queue of each topic of the outbox, so that a click never waits behind a bulk change of attributes. */
 export const QUEUE_OF_TOPIC: Readonly<Record<EventTopic, Queue<Tickets>>> = {
   attribute_changed: attributeChanged,
@@ -208,4 +216,5 @@ export const QUEUES: readonly Queue<unknown>[] = [
   lineBroadcastRichMessage,
   lineMulticastRichMessage,
   lineDeliveryChunk,
+  webhookCall,
 ];

@@ -1,6 +1,7 @@
 import { MAX_TEXT_LENGTH, type MessageTemplate, type TextMessage } from './content.ts';
 import { variantFor } from './languages.ts';
 import { OPEN, type Part, parseTemplate } from './template.ts';
+import { MAX_WEBHOOK_DATA_BYTES, type WebhookData } from './webhooks.ts';
 
 /** What of a person goes into messages. */
 export interface Recipient {
@@ -29,6 +30,24 @@ export function renderMessages(templates: readonly MessageTemplate[], recipient:
     messages.push({ type: 'text', text });
   }
   return { messages };
+}
+
+/**
+ * What a webhook says about one person, with its texts filled in as {@link renderMessages} does, or why it cannot be sent. Pure; it never throws.
+ */
+export function renderWebhookData(
+  template: WebhookData,
+  recipient: Recipient,
+): { readonly data: WebhookData } | { readonly problem: string } {
+  const filled = Object.entries(template).map(
+    ([name, value]) => [name, typeof value === 'string' ? renderText(value, recipient) : value] as const,
+  );
+  if (filled.some(([, value]) => value === undefined)) return { problem: 'a text of its data is no template' };
+  const data = Object.fromEntries(filled) as WebhookData; // none is undefined
+  const bytes = new TextEncoder().encode(JSON.stringify(data)).length;
+  if (bytes > MAX_WEBHOOK_DATA_BYTES)
+    return { problem: `its data is ${bytes} bytes long once it is filled in, ${MAX_WEBHOOK_DATA_BYTES} is the most` };
+  return { data };
 }
 
 const isPlain = (message: MessageTemplate): message is TextMessage =>

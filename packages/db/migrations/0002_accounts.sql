@@ -16,6 +16,8 @@ create table line_oa (
   -- sealed with the deployment's key (accounts package); never readable from the database alone
   channel_access_token_sealed text,
   channel_secret_sealed text,
+  -- what webhooks of the account's rules are signed with
+  webhook_secret_sealed text,
   -- stored: the sealed token is used; else tokens are issued by LINE for the channel's id and secret
   token_kind text collate "C" not null default 'stored' constraint line_oa_token_kind_known
     check (token_kind in ('stored', 'stateless', 'short_lived')),

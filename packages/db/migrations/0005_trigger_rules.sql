@@ -14,7 +14,7 @@ create table trigger_rule (
                      when 'campaign_click' then source_config ->> 'trackedLinkId' when 'custom_event' then source_config ->> 'name' end,
     128)) stored,
   action_type text not null constraint trigger_rule_action_type_known check (action_type in
-    ('send_message', 'switch_rich_menu', 'unlink_rich_menu', 'add_to_audience', 'remove_from_audience', 'set_attribute')),
+    ('send_message', 'switch_rich_menu', 'unlink_rich_menu', 'add_to_audience', 'remove_from_audience', 'set_attribute', 'call_webhook')),
   action_config jsonb not null,
   enabled boolean not null default true,
   -- draft: not looked at; observe: judged and written down, and nothing is done

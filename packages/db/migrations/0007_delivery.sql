@@ -1,4 +1,4 @@
--- The ledger of what LINE is asked to do: one row per request with its retry key, made in the transaction that decides it.
+-- The ledger of what LINE, or a receiver of webhooks, is asked to do: one row per request with its retry key, made in the transaction that decides it.
 create table delivery (
   id bigint generated always as identity primary key,
   organization_id bigint not null,
@@ -8,7 +8,7 @@ create table delivery (
   logical_id text collate "C" not null,
   epoch integer not null default 1,
   endpoint text collate "C" not null constraint delivery_endpoint_known check
-    (endpoint in ('push', 'multicast', 'broadcast', 'richmenu_link', 'richmenu_unlink')),
+    (endpoint in ('push', 'multicast', 'broadcast', 'richmenu_link', 'richmenu_unlink', 'webhook')),
   ordinal integer not null default 0,
   -- of how many requests the send is the part `ordinal`; parts go out in order
   group_size smallint not null default 1

@@ -1,12 +1,20 @@
 import type { TenantTicket } from '@dueline/contracts';
 import { type Db, sql, type Tx, ticketRows } from '@dueline/db';
 
-/** A ticket, and whether it stands for a chunk of a campaign: those have a queue of their own. */
+/** A ticket, and whether it stands for a chunk of a campaign or for a webhook: those have queues of their own. */
 export interface AnnouncedDelivery extends TenantTicket {
   readonly isChunk: boolean;
+  readonly isWebhook: boolean;
 }
 
-type TicketRow = { id: string; fence: string; organization_id: string; line_oa_id: string; is_chunk: boolean };
+type TicketRow = {
+  id: string;
+  fence: string;
+  organization_id: string;
+  line_oa_id: string;
+  is_chunk: boolean;
+  is_webhook: boolean;
+};
 
 const parseTicket = (row: TicketRow): AnnouncedDelivery => ({
   id: row.id,
@@ -14,6 +22,7 @@ const parseTicket = (row: TicketRow): AnnouncedDelivery => ({
   organizationId: row.organization_id,
   lineOaId: row.line_oa_id,
   isChunk: row.is_chunk,
+  isWebhook: row.is_webhook,
 });
 
 /** Longest wait between two announcements of a row that nobody took, in seconds. */
@@ -60,7 +69,8 @@ export async function announceDeliveries(
     update delivery
        set published_at = clock_timestamp(), announce_count = least(delivery.announce_count + 1, ${MAX_ANNOUNCE_COUNT}::int)
      where delivery.id = any(array(select id from due))
-    returning delivery.id, delivery.fence, delivery.organization_id, delivery.line_oa_id, delivery.kind = 'campaign' as is_chunk`);
+    returning delivery.id, delivery.fence, delivery.organization_id, delivery.line_oa_id, delivery.kind = 'campaign' as is_chunk,
+              delivery.endpoint = 'webhook' as is_webhook`);
   return rows.map(parseTicket);
 }
 
@@ -81,7 +91,7 @@ export async function announceCampaignDeliveries(
     )
     update delivery set published_at = clock_timestamp()
       from rest where delivery.id = rest.id
-    returning delivery.id, delivery.fence, delivery.organization_id, delivery.line_oa_id, true as is_chunk`);
+    returning delivery.id, delivery.fence, delivery.organization_id, delivery.line_oa_id, true as is_chunk, false as is_webhook`);
   return rows.map(parseTicket);
 }
 

@@ -8,6 +8,7 @@ export interface ClosedDelivery extends Tenant {
   readonly status: 'accepted' | 'unknown' | 'expired';
   /** Null: a chunk of a campaign. */
   readonly userId: string | null;
+  readonly isWebhook: boolean;
 }
 
 type ClosedRow = {
@@ -16,6 +17,7 @@ type ClosedRow = {
   line_oa_id: string;
   status: ClosedDelivery['status'];
   user_id: string | null;
+  is_webhook: boolean;
 };
 
 /**
@@ -49,12 +51,13 @@ export async function closeOverdueDeliveries(tx: Tx): Promise<ClosedDelivery[]> 
            updated_date = clock_timestamp()
       from late
      where delivery.id = late.id
-    returning delivery.id, organization_id, line_oa_id, status, user_id`);
+    returning delivery.id, organization_id, line_oa_id, status, user_id, endpoint = 'webhook' as is_webhook`);
   return rows.map((row) => ({
     id: row.id,
     organizationId: row.organization_id,
     lineOaId: row.line_oa_id,
     status: row.status,
     userId: row.user_id,
+    isWebhook: row.is_webhook,
   }));
 }

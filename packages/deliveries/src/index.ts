@@ -12,6 +12,7 @@ export { createDeliveries, type DeliveryToCreate } from './create.ts';
 export { type ChunkToCreate, createChunkDeliveries } from './create-chunks.ts';
 export { createMenuDeliveries, type MenuDeliveryToCreate } from './create-menus.ts';
 export { createTestDeliveries, type TestSend } from './create-tests.ts';
+export { createWebhookDeliveries, type WebhookDeliveryToCreate } from './create-webhooks.ts';
 export type { CreatedDelivery } from './insert.ts';
 export { DELIVERY_INVARIANTS } from './invariants.ts';
 export { mayBegin } from './may-begin.ts';
@@ -28,7 +29,14 @@ export {
   type RetriedRequest,
   retryCampaignDeliveries,
 } from './retry-campaign.ts';
-export { type LogicalSend, type MenuEndpoint, retryKey, retryKeyName, type SendEndpoint } from './retry-key.ts';
+export {
+  type LogicalSend,
+  type MenuEndpoint,
+  retryKey,
+  retryKeyName,
+  type SendEndpoint,
+  type WebhookEndpoint,
+} from './retry-key.ts';
 export {
   type AcceptedPeople,
   type Comparison,
@@ -43,6 +51,7 @@ export {
 export { type AttemptResult, type Settlement, settleDeliveries } from './settle.ts';
 export { type Start, type StartedDelivery, type StartedSend, startDeliveries, type Verdict } from './start.ts';
 export { type StartedMenu, startMenuDeliveries } from './start-menus.ts';
+export { type StartedWebhook, startWebhookDeliveries } from './start-webhooks.ts';
 export { DELIVERY_STATUSES, type DeliveryStatus, RETRY_KEY_HOURS, TRANSITIONS } from './state.ts';
 export { type AttemptOutcome, type NextStep, nextStep } from './verdict.ts';
 export { wakeDeliveries } from './wake.ts';

@@ -29,6 +29,8 @@ export function requestBody({ to, messages }: { to: string | readonly string[] |
 
 export interface CreatedDelivery extends TenantTicket {
   readonly logicalId: string;
+  /** Whether it calls a receiver on the web: those have a queue of their own. */
+  readonly isWebhook: boolean;
 }
 
 /** Until when a message is worth sending, counted from the decision, in hours. Rules will be able to say less. */
@@ -40,6 +42,7 @@ type Created = {
   organization_id: string;
   line_oa_id: string;
   logical_id: string;
+  is_webhook: boolean;
   is_due: boolean;
 };
 
@@ -58,6 +61,7 @@ export async function insertDeliveries(tx: Tx, rows: readonly DeliveryRow[]): Pr
       organizationId: row.organization_id,
       lineOaId: row.line_oa_id,
       logicalId: row.logical_id,
+      isWebhook: row.is_webhook,
     }));
 }
 
@@ -79,7 +83,7 @@ const insertSends = statement<Created, { sends: Rows; hours: number }>(sql`
    cross join lateral (select own_body || (${sharedGiven('sends', 'shared_body')} #>> '{}') as body offset 0) as request
    order by logical_id collate "C", kind, epoch, ordinal
       on conflict do nothing
-  returning id, fence, organization_id, line_oa_id, logical_id, next_attempt_at <= app_now() as is_due`);
+  returning id, fence, organization_id, line_oa_id, logical_id, endpoint = 'webhook' as is_webhook, next_attempt_at <= app_now() as is_due`);
 
 const toRow = (row: DeliveryRow, share: (document: unknown) => number | null) => ({
   organization_id: row.organizationId,

@@ -6,9 +6,9 @@ const recomputedKey = (epoch: SQL) => sql`
      from (select substring(sha256(convert_to(concat_ws('/', 'lrk1', account.channel_id, delivery.kind, delivery.logical_id, ${epoch},
              delivery.endpoint, delivery.ordinal, delivery.split_path), 'UTF8')) from 1 for 16) as hash) as name)`;
 
-/** The row `action` asks LINE for something, itself or by what its wait does instead of it. */
-const isPerformedByLine = sql`(
-  action.action_type in ('send_message', 'switch_rich_menu', 'unlink_rich_menu')
+/** The row `action` asks LINE or a receiver of webhooks for something, itself or by what its wait does instead of it. */
+const isPerformedOutside = sql`(
+  action.action_type in ('send_message', 'switch_rich_menu', 'unlink_rich_menu', 'call_webhook')
   or (action.branch = 'expired' and action.delay_spec #>> '{onExpired,do}' = 'instead'))`;
 /** Of which request a part was made, but for its path; it may have got a later epoch since. */
 const isPartOfWhole = sql`
@@ -53,7 +53,7 @@ export const DELIVERY_INVARIANTS: readonly Invariant[] = [
   },
   {
     id: 'I13',
-    says: 'an action that LINE performs has each of its deliveries exactly once when it is done; one that we perform, or that is not done, has none',
+    says: 'an action that LINE or a receiver performs has each of its deliveries exactly once when it is done; one that we perform, or that is not done, has none',
     offending: ({ historyDays }) => sql`
       with effect as (
         select action.id, count(delivery.id) as deliveries, count(distinct ordinal) as ordinals, coalesce(max(group_size), 1) as wanted
@@ -64,12 +64,12 @@ export const DELIVERY_INVARIANTS: readonly Invariant[] = [
       select format('scheduled_action %s: %s with %s deliveries of %s', action.id, status, deliveries, wanted) as what
         from scheduled_action as action join effect using (id)
        where (status = 'done' and executed_at > app_now() - make_interval(days => ${historyDays})
-              and case when ${isPerformedByLine} then deliveries <> wanted or ordinals <> wanted else deliveries > 0 end)
+              and case when ${isPerformedOutside} then deliveries <> wanted or ordinals <> wanted else deliveries > 0 end)
           or (status <> 'done' and deliveries > 0)`,
   },
   {
     id: 'I13b',
-    says: 'what counts as accepted was accepted by LINE, once',
+    says: 'what counts as accepted was accepted, by LINE once',
     offending: ({ historyDays }) => sql`
       with answers as (
         select delivery_id as id, count(*) filter (where outcome = 'accepted') as accepted,
@@ -80,8 +80,8 @@ export const DELIVERY_INVARIANTS: readonly Invariant[] = [
                     coalesce(line_request_id, line_accepted_request_id), coalesce(accepted, 0), coalesce(already, 0)) as what
         from delivery left join answers using (id)
        where status = 'accepted' and created_date > app_now() - make_interval(days => ${historyDays})
-         and (accepted_at is null or coalesce(line_request_id, line_accepted_request_id) is null
-              or coalesce(accepted, 0) + coalesce(already, 0) = 0 or accepted > epoch)`,
+         and (accepted_at is null or coalesce(accepted, 0) + coalesce(already, 0) = 0
+              or (endpoint <> 'webhook' and (coalesce(line_request_id, line_accepted_request_id) is null or accepted > epoch)))`,
   },
   {
     id: 'I13c',

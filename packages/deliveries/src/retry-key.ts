@@ -4,6 +4,8 @@ import { createHash } from 'node:crypto';
 export type SendEndpoint = 'push' | 'multicast' | 'broadcast';
 /** What changes the rich menu that a person sees. */
 export type MenuEndpoint = 'richmenu_link' | 'richmenu_unlink';
+/** What calls another service. */
+export type WebhookEndpoint = 'webhook';
 
 /** What a LINE request is, apart from its content. The same send has the same name over every attempt, worker and restart. */
 export interface LogicalSend {
@@ -13,7 +15,7 @@ export interface LogicalSend {
   readonly logicalId: string;
   /** 1, and one more for each deliberate re-run. */
   readonly epoch: number;
-  readonly endpoint: SendEndpoint | MenuEndpoint;
+  readonly endpoint: SendEndpoint | MenuEndpoint | WebhookEndpoint;
   /** Chunk number, or message group when one action needs more than one request. */
   readonly ordinal: number;
   /** '' or the path of 0 and 1 by which a refused chunk was split. */
@@ -42,7 +44,8 @@ export function retryKeyName(send: LogicalSend): string {
 
 /**
  * The `X-Line-Retry-Key` of a send: UUIDv8 (RFC 9562) of the SHA-256 of its name. LINE accepts a key once in 24 hours, so a
- * request that is repeated with it, by whomever, reaches people at most once. For menus LINE takes none; there it only names the send.
+ * request that is repeated with it, by whomever, reaches people at most once. For menus LINE takes none; there it only names the send. Receivers of
+ * webhooks get it as the id, and are told to take an id once.
  *
  * @throws Error as {@link retryKeyName} does.
  */

@@ -62,7 +62,8 @@ type StartedRow = {
  * after `deliver_until`; an ambiguous one is, until 23 hours after its first attempt, because repeating the key is the only
  * way to learn what became of it; for the same reason it is started though its account is paused, but never of a stopped one. A clean chunk starts only while its campaign is `sending`; the campaign is held meanwhile, so that
  * whoever stops it afterwards sees the chunk on its way. What is neither of a campaign nor a test of one waits, while it is clean, for the end of its
- * account's quiet hours, unless it makes no sound. Switches of menus are left to startMenuDeliveries.
+ * account's quiet hours, unless it makes no sound. Switches of menus are left to startMenuDeliveries, webhooks to
+ * startWebhookDeliveries.
  *
  * One statement, so it is whole or nothing without a transaction around it.
  *
@@ -79,7 +80,8 @@ export async function startDeliveries(
 
 function asSend(delivery: StartedDelivery): StartedSend {
   const { endpoint } = delivery;
-  if (endpoint === 'richmenu_link' || endpoint === 'richmenu_unlink') throw new Error('a menu is not sent');
+  if (endpoint !== 'push' && endpoint !== 'multicast' && endpoint !== 'broadcast')
+    throw new Error(`${endpoint} is no send of messages`);
   return { ...delivery, endpoint };
 }
 
@@ -118,7 +120,7 @@ export async function startRows(
            and not attempts.unsettled
            and (attempts.ambiguous or delivery.deliver_until > app_now())
            and (attempts.ambiguous or delivery.kind in ('campaign', 'test') or account.quiet_from is null or account.quiet_policy = 'ignore'
-                or delivery.endpoint in ('richmenu_link', 'richmenu_unlink')
+                or delivery.endpoint in ('richmenu_link', 'richmenu_unlink', 'webhook')
                 or quiet_until(app_now(), zone_of_quiet_hours(account, delivery.user_id), account.quiet_from, account.quiet_to) is null)
            and (delivery.first_attempt_at is null
                 or app_now() < delivery.first_attempt_at + make_interval(hours => ${RETRY_KEY_HOURS}))

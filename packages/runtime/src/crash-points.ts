@@ -19,6 +19,8 @@ export const CRASH_POINTS = {
   'fire_action.handled': 'announced actions are decided and handed over, their message is not acknowledged',
   'process_due.deciding': 'the transaction that claims and decides due actions is not committed',
   'process_due.committed': 'due actions are claimed and decided, their deliveries are not handed over',
+  'enrol.deciding':
+    'the transaction that lets a page of people enter a rule has written everything and is not committed',
   'hand_over.written':
     'the tickets of new deliveries were written to the socket; whether the broker has them is not known',
   'announce_delivery.claimed': 'deliveries count as announced, none of their tickets is with the broker',
@@ -27,6 +29,8 @@ export const CRASH_POINTS = {
   'send.started': 'deliveries are owned and their attempts written ahead, nothing was sent',
   'send.answered': 'LINE has answered, the verdict is not written',
   'send.settled': 'the verdict is written, the slot is not free yet',
+  'webhook.started': 'a webhook is owned and its attempt written ahead, nothing was sent',
+  'webhook.answered': 'the receiver of a webhook has answered, the verdict is not written',
   'tick_campaign.keyed': 'the tick has its key in Redis, so that no other replica publishes it; nor has this one yet',
   'tick_campaign.written': 'the tick was written to the socket; whether the broker has it is not known',
   'tick_campaign.published': 'the broker has confirmed the tick, nobody else knows that',

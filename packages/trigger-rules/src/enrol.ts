@@ -29,7 +29,7 @@ export interface EnrolmentPage extends Enrolment {
 
 /** Fastest pace, in people a minute. Ours. */
 const MAX_PER_MINUTE = 60_000;
-/** How long a page may take, in seconds of process time; its transaction may take a sixth of that. */
+/** How long a page may take unless its process says less, in seconds of process time; its transaction may take a sixth of that. */
 const PAGE_LEASE_SECONDS = 60;
 /** Pages that were begun and not decided until an enrolment is given up, and what is waited after each. */
 const MAX_ATTEMPTS = 5;
@@ -99,8 +99,13 @@ export const listEnrolments = (on: Db | Tx, tenant: Tenant): Promise<Enrolment[]
 /**
  * Takes the page that is due longest, of an account that is not stopped; undefined: none is. Safe from any number of replicas. A page
  * whose process died is taken again once its lease is over; after five in a row the enrolment is given up.
+ *
+ * @param options.leaseSeconds A minute unless given, in seconds of process time.
  */
-export function claimEnrolmentPage(db: Db): Promise<EnrolmentPage | undefined> {
+export function claimEnrolmentPage(
+  db: Db,
+  { leaseSeconds = PAGE_LEASE_SECONDS }: { leaseSeconds?: number } = {},
+): Promise<EnrolmentPage | undefined> {
   return inTransaction(db, async (tx) => {
     const { rows } = await tx.execute<Row<EnrolmentPage>>(sql`
       with due as materialized (
@@ -120,7 +125,7 @@ export function claimEnrolmentPage(db: Db): Promise<EnrolmentPage | undefined> {
              status = case when attempts >= ${MAX_ATTEMPTS} then 'failed' else status end,
              reason_code = case when attempts >= ${MAX_ATTEMPTS} then 'decision_failed' end,
              ended_date = case when attempts >= ${MAX_ATTEMPTS} then app_now() end,
-             lease_until = clock_timestamp() + make_interval(secs => ${PAGE_LEASE_SECONDS})
+             lease_until = clock_timestamp() + make_interval(secs => ${leaseSeconds})
         from due where enrolment.id = due.id
       returning ${COLUMNS}, enrolment.fence, after_user_id as "afterUserId"`);
     return rows[0];

@@ -8,6 +8,7 @@ export {
   waitGrace,
   workerConfig,
 } from './config.ts';
+export { type DeliveryTicket, publishDeliveries } from './publish-deliveries.ts';
 export { publishTickets } from './publish-tickets.ts';
 export { type ClaimingOptions, startClaiming } from './start-claiming.ts';
 export { tellWhenWritten } from './tell-when-written.ts';

@@ -3,7 +3,7 @@ import { boolean, index, integer, pgTable, smallint, text, unique, uuid } from '
 import { id, instant, tenantColumns } from './columns.ts';
 
 /**
- * The ledger of what LINE is asked to do: one row per request and retry key. Written by deliveries; moves are guarded, content
+ * The ledger of what LINE, or a receiver of webhooks, is asked to do: one row per request and retry key. Written by deliveries; moves are guarded, content
  * is immutable.
  * idx_delivery_unannounced, idx_delivery_announced: the announcing sweep. idx_delivery_planned, idx_delivery_attempted: the sweep of
  * what is too late. idx_delivery_sending: the reaper. idx_delivery_campaign: the close of a campaign, its reaper, and the
@@ -18,7 +18,7 @@ export const delivery = pgTable(
     logicalId: text('logical_id').notNull(),
     epoch: integer('epoch').notNull().default(1),
     endpoint: text('endpoint', {
-      enum: ['push', 'multicast', 'broadcast', 'richmenu_link', 'richmenu_unlink'],
+      enum: ['push', 'multicast', 'broadcast', 'richmenu_link', 'richmenu_unlink', 'webhook'],
     }).notNull(),
     ordinal: integer('ordinal').notNull().default(0),
     groupSize: smallint('group_size').notNull().default(1),

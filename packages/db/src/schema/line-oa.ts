@@ -18,6 +18,7 @@ export const lineOa = pgTable(
     timezone: text('timezone').notNull().default('Asia/Tokyo'),
     channelAccessTokenSealed: text('channel_access_token_sealed'),
     channelSecretSealed: text('channel_secret_sealed'),
+    webhookSecretSealed: text('webhook_secret_sealed'),
     tokenKind: text('token_kind', { enum: ['stored', 'stateless', 'short_lived'] })
       .notNull()
       .default('stored'),

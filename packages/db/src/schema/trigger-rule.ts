@@ -28,6 +28,7 @@ export const triggerRule = pgTable(
         'add_to_audience',
         'remove_from_audience',
         'set_attribute',
+        'call_webhook',
       ],
     }).notNull(),
     actionConfig: jsonb('action_config').notNull(),
