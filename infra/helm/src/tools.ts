@@ -15,7 +15,8 @@ export type FoundTools = Tools | { readonly missing: string };
 
 const MODULE = 'infra/helm/validate';
 const HELM_PACKAGE = 'helm.sh/helm/v3/cmd/helm';
-const OFFLINE = { GOFLAGS: '-mod=readonly', GOTOOLCHAIN: 'local' };
+/** The modules as they are pinned, by the Go that is here, whoever owns the checkout. */
+const GO_ENV = { GOFLAGS: '-mod=readonly -buildvcs=false', GOTOOLCHAIN: 'local' };
 
 /**
  * helm and our validator, in the versions of infra/helm/validate/go.mod, built by the Go toolchain of this machine into .dueline/tools
@@ -30,13 +31,13 @@ export async function findTools(root: string): Promise<FoundTools> {
   const tools = { helm: join(folder, 'helm'), validate: join(folder, 'validate') };
   if (existsSync(tools.helm) && existsSync(tools.validate)) return tools;
 
-  const listed = await run(['go', 'list', '-deps', '.', HELM_PACKAGE], { cwd, env: OFFLINE });
+  const listed = await run(['go', 'list', '-deps', '.', HELM_PACKAGE], { cwd, env: GO_ENV });
   if (!listed.ok) return { missing: `no Go that can fetch helm: ${lastLine(listed.stderr)}` };
 
   mkdirSync(join(root, '.dueline/tools'), { recursive: true });
   const fresh = mkdtempSync(`${folder}-`);
   const command = ['go', 'build', '-trimpath', '-ldflags=-s -w', '-o', `${fresh}/`, '.', HELM_PACKAGE];
-  const built = await run(command, { cwd, env: OFFLINE });
+  const built = await run(command, { cwd, env: GO_ENV });
   if (!built.ok) throw new ServiceError(`${MODULE} does not build: ${built.stderr}`);
   publish(fresh, folder);
   return tools;

@@ -59,15 +59,16 @@ export function testCluster(rendered: () => readonly Rendered[]): void {
     }
   });
 
-  it('KEDA counts the messages of every queue, and the seconds that events wait', () => {
+  it('KEDA counts the messages of every queue, and the seconds that events and actions wait', () => {
     const [scaled] = kindsOf('trigger-worker', 'keda', 'ScaledObject');
     const triggers = scaled?.spec.triggers ?? [];
     expect(triggers.filter(({ type }) => type === 'rabbitmq').map(({ metadata }) => metadata.queueName)).toContain(
       'scheduled_action_fire.now',
     );
-    expect(triggers.filter(({ type }) => type === 'prometheus').map(({ metadata }) => metadata.query)).toContain(
+    expect(triggers.filter(({ type }) => type === 'prometheus').map(({ metadata }) => metadata.query)).toEqual([
       'max(dueline_outbox_oldest_seconds{namespace="messaging"})',
-    );
+      'max(dueline_actions_oldest_due_seconds{namespace="messaging"})',
+    ]);
   });
 
   it('each alert names its runbook, its app and how urgent it is', () => {

@@ -12,8 +12,10 @@
 - scheduled_trigger_fire
 {{- end -}}
 
-{{/* How late it is, as others measure it: events that are not decided. */}}
+{{/* How late it is, as others measure it: events that are not decided, actions that are due. */}}
 {{- define "trigger-worker.late" -}}
 - name: events
   query: max(dueline_outbox_oldest_seconds{namespace="{{ .Release.Namespace }}"})
+- name: actions
+  query: max(dueline_actions_oldest_due_seconds{namespace="{{ .Release.Namespace }}"})
 {{- end -}}
