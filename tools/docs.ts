@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { chartPages } from '@dueline/helm';
 import { configPage } from './docs/config.ts';
 import { queuesPage } from './docs/queues.ts';
 import { schemaPage } from './docs/schema.ts';
@@ -11,6 +12,7 @@ const pages = new Map([
   [`${FOLDER}/config.md`, await configPage(root)],
   [`${FOLDER}/queues.md`, queuesPage(root)],
   [`${FOLDER}/schema.md`, schemaPage(root)],
+  ...(await chartPages(root)),
 ]);
 process.exitCode = process.argv.includes('--check') ? check() : write();
 

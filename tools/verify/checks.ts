@@ -33,7 +33,10 @@ export const CHECKS: readonly Check[] = [
     '--no-progress',
     '--treat-config-hints-as-errors',
   ]),
-  tool('docs', 'docs/generated is what ./dueline docs writes', ['tools/docs.ts', '--check']),
+  tool('docs', 'docs/generated, schemas and READMEs of the charts are what ./dueline docs writes', [
+    'tools/docs.ts',
+    '--check',
+  ]),
   tool('format', 'biome: layout and order of imports', [
     'biome',
     'check',

@@ -10,11 +10,12 @@ const CODE_SPAN = /`([^`]+)`/g;
 const IN_PACKAGE = /^(?:src|test|bench|migrations)\//;
 
 /**
- * Every path that a page names exists: relative links, and words in code (spans and fences) that begin with a file or
+ * Every path that a page names exists: relative links, and words in code (spans and fences) that begin with a
  * folder of the root or, in the README of a package, with a folder of that package. Globs must match something.
  */
 export function checkDocPaths(root: string): Finding {
-  const roots = new Set(readdirSync(root).filter((name) => !NOT_COMMITTED.has(name)));
+  const folders = readdirSync(root, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const roots = new Set(folders.map(({ name }) => name).filter((name) => !NOT_COMMITTED.has(name)));
   const found = ownFiles(root, '{*.md,{docs,apps,packages,infra,bench,demo,e2e,models,stress,tools}/**/*.md}').flatMap(
     (page) =>
       namedPaths(root, page, roots)

@@ -4,6 +4,7 @@ import {
   DUE_CHANNEL,
   dueWithin,
   lookForFacts,
+  oldestDueSeconds,
   recoverEarlierBoots,
 } from '@dueline/scheduled-actions';
 import { countCycles, cyclesWithin } from '@dueline/scheduled-cycles';
@@ -28,6 +29,7 @@ const CYCLE_COUNT_INTERVAL_MS = 1_000;
 const config = configOrExit(loadConfig, process.env);
 
 await runWorker('cron-scheduler', config, async (worker) => {
+  measureLateness(worker);
   startSweeps(worker);
   startTicking(worker);
   startCycles(worker);
@@ -36,6 +38,15 @@ await runWorker('cron-scheduler', config, async (worker) => {
     startReleasing(worker);
   }
 });
+
+/** Whoever decides is late by this: told here, because a scheduler looks at all accounts anyway. */
+function measureLateness({ db, metrics }: Worker): void {
+  metrics.gauge({
+    name: 'dueline_actions_oldest_due_seconds',
+    help: 'For how long the oldest due action of a working account has waited to be claimed.',
+    collect: async (gauge) => gauge.set(await oldestDueSeconds(db, { graceSeconds: config.WAIT_GRACE_SECONDS })),
+  });
+}
 
 /** What is done at intervals: rows of dead workers, deliveries without a ticket, partitions. */
 function startSweeps({ db, broker, log, metrics, onStop, reach }: Worker): void {

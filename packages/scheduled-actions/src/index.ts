@@ -19,6 +19,7 @@ export { skipHeldUp, spreadHeldUp } from './held-up.ts';
 export { type HeldAction, holdActions, holdDue } from './hold.ts';
 export { SCHEDULED_ACTION_INVARIANTS } from './invariants.ts';
 export { lookForFacts } from './last-look.ts';
+export { oldestDueSeconds } from './lateness.ts';
 export { type Entry, findOpen } from './open.ts';
 export type {
   Author,

@@ -58,7 +58,7 @@ async function scan(db: Db | Tx, { graceSeconds }: { graceSeconds: number }): Pr
 }
 
 /** Of an account that is stopped or paused nothing is claimed. */
-const IS_WORKING = sql`line_oa.status = 'active' and line_oa.stopped_at is null and organization.stopped_at is null`;
+export const IS_WORKING = sql`line_oa.status = 'active' and line_oa.stopped_at is null and organization.stopped_at is null`;
 
 type LookRow = AccountRow & { waits: number[]; rows: number };
 

@@ -1,0 +1,1 @@
+export { chartPages } from './pages.ts';
