@@ -4,6 +4,7 @@ import { drainScenario } from './drain.ts';
 import { drainBesideScenario } from './drain-beside.ts';
 import { drainHeldScenario } from './drain-held.ts';
 import { fanoutScenario } from './fanout.ts';
+import { historyScenario } from './history.ts';
 import { lateScenario } from './late.ts';
 import { mqScenario } from './mq.ts';
 import { pushScenario } from './push.ts';
@@ -23,6 +24,7 @@ export const SCENARIOS: readonly Scenario[] = [
   mqScenario,
   pushScenario,
   resultsScenario,
+  historyScenario,
   fanoutScenario,
   tickScenario,
   crashScenario,
