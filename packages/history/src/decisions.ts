@@ -1,7 +1,7 @@
 import { bigintId, lineUserId, type Tenant } from '@dueline/contracts';
-import { type Db, inTenant, type SQL, sql } from '@dueline/db';
+import { type Db, type SQL, sql } from '@dueline/db';
 import { PermanentError } from '@dueline/kernel';
-import { parsePosition, positionAfter, sizeOf } from './page.ts';
+import { parsePosition, positionAfter, readInOrder, sizeOf } from './page.ts';
 
 /** A row of trigger_log. Instants are RFC 3339, ids text. */
 export interface HistoryEntry {
@@ -87,7 +87,7 @@ function readPage(
   const size = sizeOf(limit);
   const { at, keys } =
     after === undefined ? { at: 'infinity', keys: ['9223372036854775807'] } : parsePosition(after, [/^\d{1,18}$/]);
-  return inTenant(db, tenant, async (tx) => {
+  return readInOrder(db, tenant, async (tx) => {
     const { rows } = await tx.execute<{ [key in keyof HistoryEntry]: HistoryEntry[key] }>(sql`
       with page as materialized (
         select * from trigger_log as log

@@ -1,3 +1,5 @@
+import type { Tenant } from '@dueline/contracts';
+import { type Db, inTenant, sql, type Tx } from '@dueline/db';
 import { PermanentError } from '@dueline/kernel';
 
 /** Most entries of a page. */
@@ -27,3 +29,15 @@ export function parsePosition(after: string, keys: readonly RegExp[]): Position 
     throw new PermanentError('after: no page gave such a place; take `next` of the page before');
   return { at, keys: given };
 }
+
+/**
+ * Runs a read of a page, of one account, by one plan for everybody: walk the index of each month in its order and stop. Left to itself PostgreSQL plans anew for each
+ * person, which over many months takes longer than the read, or takes somebody for average, reads all that there is of them and sorts it.
+ */
+export const readInOrder = <T>(db: Db, tenant: Tenant, read: (tx: Tx) => Promise<T>): Promise<T> =>
+  inTenant(db, tenant, async (tx) => {
+    await tx.execute(sql`
+      select set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_sort', 'off', true),
+             set_config('enable_bitmapscan', 'off', true), set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)`);
+    return read(tx);
+  });

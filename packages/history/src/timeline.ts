@@ -1,7 +1,7 @@
 import { lineUserId, type Tenant } from '@dueline/contracts';
-import { type Db, inTenant, type SQL, sql } from '@dueline/db';
+import { type Db, type SQL, sql } from '@dueline/db';
 import { PermanentError } from '@dueline/kernel';
-import { parsePosition, positionAfter, sizeOf } from './page.ts';
+import { parsePosition, positionAfter, readInOrder, sizeOf } from './page.ts';
 import { upcomingOf } from './upcoming.ts';
 
 /** A message, or the switch of a menu, that came of a decision: how it stands at LINE. */
@@ -112,7 +112,7 @@ export function timelineOf(
       ? { at: 'infinity', keys: ['9', ''] }
       : parsePosition(after, [/^[1-3]$/, /^([0-9]{19}|[0-9a-f-]{36})$/]);
   const [rank = '', key = ''] = keys;
-  return inTenant(db, tenant, async (tx) => {
+  return readInOrder(db, tenant, async (tx) => {
     const of = { tenant, userId, size, at, rank, key };
     const { rows } = await tx.execute<Row>(sql`
       with events as (${events(of)}), decisions as (${decisions(of)}),

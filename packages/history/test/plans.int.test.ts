@@ -28,19 +28,19 @@ beforeAll(async () => {
     ...{ source_config: { attribute: 'x' }, action_type: 'send_message', action_config: {} },
   });
   ruleId = String(rule.id);
-  // as many rules as there are; this one and person 7 have every hundredth row
+  // the rule and each person have far more rows in each month than a page shows
   for (let month = 0; month < MONTHS; month += 1) {
     const values = [tenant.organizationId, tenant.lineOaId, ruleId, month, ROWS_PER_MONTH];
     const at = `date_trunc('month', app_now(), 'UTC') + make_interval(months => $4::int, secs => n)`;
     await own.db.$client.query(
       `insert into trigger_log (created_date, organization_id, line_oa_id, trigger_rule_id, user_id, trigger_on, decision, reason_code)
-       select ${at}, $1, $2, case when n % 100 = 0 then $3::bigint else n end, 'U' || lpad(to_hex(n % 100), 32, '0'), 'x', 'fired', 'matched'
+       select ${at}, $1, $2, case when n % 10 = 0 then $3::bigint else n end, 'U' || lpad(to_hex(n % 10), 32, '0'), 'x', 'fired', 'matched'
          from generate_series(1, $5::int) as n`,
       values,
     );
     await own.db.$client.query(
       `insert into event_archive (event_id, topic, organization_id, line_oa_id, user_id, payload, bulk, occurred_at, recorded_at, root_id, depth, decided_at)
-       select gen_random_uuid(), 'x', $1, $2, 'U' || lpad(to_hex(n % 100), 32, '0'), '{}', false, app_now(), app_now(), gen_random_uuid(), 0, ${at}
+       select gen_random_uuid(), 'x', $1, $2, 'U' || lpad(to_hex(n % 10), 32, '0'), '{}', false, app_now(), app_now(), gen_random_uuid(), 0, ${at}
          from generate_series(1, $5::int) as n where $3::bigint > 0`,
       values,
     );
