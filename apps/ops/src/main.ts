@@ -10,6 +10,7 @@ import { runAudit } from './audit.ts';
 import { runCampaigns } from './campaigns/run.ts';
 import { runCycles } from './cycles.ts';
 import { runDeliveries } from './deliveries.ts';
+import { runHistory, runTimeline } from './history/index.ts';
 import { runMenus } from './menus.ts';
 import { runMigrate } from './migrate.ts';
 import { runRules } from './rules/index.ts';
@@ -27,8 +28,10 @@ const HELP = `usage: dueline <command>
   campaigns …        see and change campaigns; 'campaigns --help' says how (DATABASE_URL)
   cycles …           see, run, pause or cancel cycles of time-based rules; 'cycles --help' says how (DATABASE_URL)
   deliveries …       send a message again, or leave it alone, when nobody knows; 'deliveries --help' says how (DATABASE_URL)
+  history …          what was decided under a rule or about a person; 'history --help' says how (DATABASE_URL)
   menus …            register the rich menus that rules switch to; 'menus --help' says how (DATABASE_URL)
   rules …            author, publish and look at rules, from files; 'rules --help' says how (DATABASE_URL)
+  timeline …         a person's past and what is to come; 'timeline --help' says how (DATABASE_URL)
 `;
 
 const print = (line: string): void => {
@@ -68,8 +71,10 @@ const WITH_ARGUMENTS: Readonly<Record<string, () => Promise<void>>> = {
   attention: asPerson(runAttention),
   cycles: asPerson(runCycles),
   deliveries: asPerson(runDeliveries),
+  history: asPerson(runHistory),
   menus: asPerson(runMenus),
   rules: asPerson(runRules),
+  timeline: asPerson(runTimeline),
   account: () => runAccount(rest, { env, print, login: login(), readSecret: () => text(process.stdin) }),
 };
 const command = WITH_ARGUMENTS[first ?? ''] ?? COMMANDS[words];

@@ -5,6 +5,7 @@ import { drainBesideScenario } from './drain-beside.ts';
 import { drainHeldScenario } from './drain-held.ts';
 import { eventScenario } from './event.ts';
 import { fanoutScenario } from './fanout.ts';
+import { historyScenario } from './history.ts';
 import { lateScenario } from './late.ts';
 import { mqScenario } from './mq.ts';
 import { pushScenario } from './push.ts';
@@ -25,6 +26,7 @@ export const SCENARIOS: readonly Scenario[] = [
   pushScenario,
   resultsScenario,
   eventScenario,
+  historyScenario,
   fanoutScenario,
   tickScenario,
   crashScenario,
