@@ -11,7 +11,7 @@ import { type AppName, type Stack, startStack } from '@dueline/demo';
 import { nthUserId } from '@dueline/line-simulator';
 import { confirmEnrolment, createRule, listEnrolments, startEnrolment } from '@dueline/trigger-rules';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { killsOf } from './kill/cases.ts';
+import { allKillsOf } from './kill/cases.ts';
 import { SETTINGS, untilReached } from './kill/stage.ts';
 import { serviceEnvironment } from './support.ts';
 
@@ -80,7 +80,7 @@ const rows = (query: string) => columnOf(stack.database.db, query);
 /** Gives the app work and kills it at the point, then starts it again or a replica of another name. */
 async function dieAt(
   app: AppName,
-  [point, recovery]: ReturnType<typeof killsOf>[number],
+  [point, recovery]: ReturnType<typeof allKillsOf>[number],
   { crashAt = point, work }: { crashAt?: string; work: () => Promise<unknown> },
 ): Promise<void> {
   await stack.apps.get(app)?.stop();
@@ -96,7 +96,7 @@ async function dieAt(
 let changed = 0;
 
 /** Once with each way to recover. */
-const WEBHOOK_KILLS = killsOf('webhooks').filter(
+const WEBHOOK_KILLS = allKillsOf('webhooks').filter(
   ([point, recovery]) => (point === 'webhook.answered') === (recovery === 'restarted'),
 );
 
@@ -129,7 +129,7 @@ test('the secret of webhooks stands in no log', async () => {
 /** The second page of twenty: what entered before is committed, what is in hand is not. */
 const SECOND_PAGE = { perMinute: 240, crashAt: 'enrol.deciding:2' };
 
-test.for(killsOf('enrolment').filter(([, recovery]) => recovery === 'replaced'))(
+test.for(allKillsOf('enrolment').filter(([, recovery]) => recovery === 'replaced'))(
   'killed at %s and %s, in the middle of those who match a rule: each enters it once, and the counts add up',
   async (kill) => {
     const { db } = stack.database;

@@ -126,7 +126,7 @@ function startTicking({ db, broker, log, metrics, onStop, reach }: Worker): void
 
 /** The clock of time-based rules: opens cycles at the millisecond, announces those that nobody reads, counts those that are read. */
 function startCycles(worker: Worker): void {
-  const { db, broker, log, metrics, onStop } = worker;
+  const { db, broker, log, metrics, onStop, reach } = worker;
   const cycles = metrics.counter({
     name: 'dueline_cycles_total',
     help: 'Cycles of time-based rules, by what became of them.',
@@ -135,7 +135,7 @@ function startCycles(worker: Worker): void {
   startClaiming(worker, {
     name: 'open due cycles',
     lookAhead: (withinMs) => cyclesWithin(db, withinMs),
-    run: openDueCycles({ db, onOpened: (result, count) => cycles.inc({ result }, count) }),
+    run: openDueCycles({ db, onOpened: (result, count) => cycles.inc({ result }, count), reach }),
     listen: undefined,
     onWake: () => undefined,
   });
@@ -144,14 +144,19 @@ function startCycles(worker: Worker): void {
       name: 'announce cycles',
       log,
       intervalMs: CYCLE_ANNOUNCE_INTERVAL_MS,
-      run: announceOpenCycles({ db, broker, againAfterSeconds: config.DELIVERY_ANNOUNCE_AGAIN_SECONDS }),
+      run: announceOpenCycles({
+        db,
+        broker: tellWhenWritten(broker, reach && (() => reach('announce_cycle.written'))),
+        againAfterSeconds: config.DELIVERY_ANNOUNCE_AGAIN_SECONDS,
+        reach,
+      }),
     }),
     every({
       name: 'count cycles',
       log,
       intervalMs: CYCLE_COUNT_INTERVAL_MS,
       run: async () => {
-        const completed = await countCycles(db);
+        const completed = await countCycles(db, { onWritten: () => reach?.('count_cycle.counting') });
         cycles.inc({ result: 'completed' }, completed.length);
         for (const cycle of completed) log.info(cycle, 'a cycle is completed');
       },

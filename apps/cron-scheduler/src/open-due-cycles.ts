@@ -2,6 +2,7 @@ import { openAttention } from '@dueline/attention';
 import { scheduledTriggerFire } from '@dueline/contracts';
 import type { Db } from '@dueline/db';
 import type { Broker } from '@dueline/mq';
+import type { Reach } from '@dueline/runtime';
 import { announceCycles, openCycles, planSchedules, unpublishCycles } from '@dueline/scheduled-cycles';
 import { publishTickets } from '@dueline/worker-app';
 
@@ -13,6 +14,7 @@ interface OpenCyclesDeps {
   readonly broker: Pick<Broker, 'publish' | 'state'>;
   readonly againAfterSeconds: number;
   readonly onOpened: (result: 'opened' | 'skipped', count: number) => void;
+  readonly reach?: Reach | undefined;
 }
 
 /**
@@ -21,7 +23,7 @@ interface OpenCyclesDeps {
  * @returns True when there may be more.
  */
 export const openDueCycles =
-  ({ db, onOpened }: Pick<OpenCyclesDeps, 'db' | 'onOpened'>) =>
+  ({ db, onOpened, reach }: Pick<OpenCyclesDeps, 'db' | 'onOpened' | 'reach'>) =>
   async (): Promise<boolean> => {
     const planned = await planSchedules(db, {
       onProblem: (tx, { triggerRuleId, problem, ...tenant }) =>
@@ -36,7 +38,11 @@ export const openDueCycles =
           },
         ]),
     });
-    const { opened, skipped, looked } = await openCycles(db, { limit: BATCH });
+    const { opened, skipped, looked } = await openCycles(db, {
+      limit: BATCH,
+      onWritten: () => reach?.('open_cycle.opening'),
+    });
+    if (opened > 0) reach?.('open_cycle.opened');
     if (opened > 0) onOpened('opened', opened);
     if (skipped > 0) onOpened('skipped', skipped);
     return planned > 0 || looked === BATCH;
@@ -47,9 +53,12 @@ export const openDueCycles =
  * announced again by the next call.
  */
 export const announceOpenCycles =
-  ({ db, broker, againAfterSeconds }: Pick<OpenCyclesDeps, 'db' | 'broker' | 'againAfterSeconds'>) =>
+  ({ db, broker, againAfterSeconds, reach }: Omit<OpenCyclesDeps, 'onOpened'>) =>
   async (): Promise<void> => {
     if (broker.state() !== 'ready') return;
     const tickets = await announceCycles(db, { limit: BATCH, againAfterSeconds });
-    await unpublishCycles(db, await publishTickets(broker, scheduledTriggerFire, tickets));
+    if (tickets.length > 0) reach?.('announce_cycle.claimed');
+    const failed = await publishTickets(broker, scheduledTriggerFire, tickets);
+    if (tickets.length > 0) reach?.('announce_cycle.published');
+    await unpublishCycles(db, failed);
   };

@@ -40,8 +40,10 @@ export const runScheduledCycles =
       const cycle = await take(deps, tenant, ticket);
       if (cycle === undefined) continue;
       taken += 1;
+      deps.reach?.('read_cycle.taken');
       people += await read(deps, cycle, signal);
     }
+    if (taken > 0) deps.reach?.('read_cycle.handled');
     return taken === 0 ? discarded('no ticket held a cycle') : { outcome: 'done', detail: { cycles: taken, people } };
   };
 
@@ -55,6 +57,7 @@ async function read(deps: DecideDeps, cycle: Cycle, signal: AbortSignal): Promis
     if (page.result === 'lost') return people;
     people += page.people;
     if (page.isLast) return people;
+    deps.reach?.('read_cycle.committed');
     if (signal.aborted || performance.now() > until) {
       await releaseCycle(deps.db, cycle);
       return people;
@@ -62,7 +65,7 @@ async function read(deps: DecideDeps, cycle: Cycle, signal: AbortSignal): Promis
   }
 }
 
-async function readNext({ leaseSeconds }: DecideDeps, cycle: Cycle, tx: Tx): Promise<PageResult> {
+async function readNext({ leaseSeconds, reach }: DecideDeps, cycle: Cycle, tx: Tx): Promise<PageResult> {
   const found = await findScheduledRule(tx, cycle, cycle.triggerRuleId);
   if (found.kind === 'gone') {
     await endCycle(tx, { executionId: cycle.id, reason: found.reason });
@@ -70,7 +73,9 @@ async function readNext({ leaseSeconds }: DecideDeps, cycle: Cycle, tx: Tx): Pro
   }
   const { rule } = found;
   const enqueue = (_tx: Tx, userIds: readonly string[]) => enqueuePeople(tx, { rule, cycle, userIds });
-  return readPage(tx, { cycle, config: rule.sourceConfig, leaseSeconds, enqueue });
+  const page = await readPage(tx, { cycle, config: rule.sourceConfig, leaseSeconds, enqueue });
+  if (page.result === 'read') reach?.('read_cycle.reading');
+  return page;
 }
 
 const AT_ONCE: Delay = { mode: 'normal', seconds: 0, reEvaluateConditions: false };

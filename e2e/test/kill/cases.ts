@@ -4,8 +4,11 @@ import { CLEAN } from '@dueline/stress';
 import { expect } from 'vitest';
 import { type Stage, untilReached } from './stage.ts';
 
-/** `events`: changed attributes, with messages now and later; `campaigns`: a broadcast and a multicast of two chunks; `webhooks`: calls of a receiver; `enrolment`: people who match a rule already. */
-type Walk = 'events' | 'campaigns' | 'webhooks' | 'enrolment';
+/**
+ * `events`: changed attributes, with messages now and later; `campaigns`: a broadcast and a multicast of two chunks; `webhooks`: calls of a receiver;
+ * `enrolment`: people who match a rule already; `cycles`: one of two pages.
+ */
+type Walk = 'events' | 'campaigns' | 'webhooks' | 'enrolment' | 'cycles';
 
 interface Case {
   readonly app: AppName;
@@ -25,6 +28,8 @@ const dispatcher: Case = { app: 'campaign-dispatcher', walks: ['campaigns'] };
 const sender: Case = { app: 'line-delivery', walks: ['events', 'campaigns'] };
 const caller: Case = { app: 'line-delivery', walks: ['webhooks'] };
 const starter: Case = { app: 'line-delivery', walks: ['campaigns'] };
+const opener: Case = { app: 'cron-scheduler', walks: ['cycles'] };
+const reader: Case = { app: 'trigger-worker', walks: ['cycles'] };
 
 /** How each point there is comes to be reached; a new point without a case does not compile. */
 const CASES: Readonly<Record<CrashPoint, Case>> = {
@@ -64,6 +69,16 @@ const CASES: Readonly<Record<CrashPoint, Case>> = {
   'start_campaign.handled': starter,
   'close_campaign.beaten': starter,
   'close_campaign.closed': starter,
+  'open_cycle.opening': opener,
+  'open_cycle.opened': opener,
+  'announce_cycle.claimed': opener,
+  'announce_cycle.written': opener,
+  'announce_cycle.published': opener,
+  'read_cycle.taken': reader,
+  'read_cycle.reading': reader,
+  'read_cycle.committed': reader,
+  'read_cycle.handled': reader,
+  'count_cycle.counting': opener,
 };
 
 type Kill = readonly [point: CrashPoint, recovery: 'restarted' | 'replaced'];
@@ -82,19 +97,20 @@ export const allKillsOf = (walk: Walk): readonly Kill[] =>
  * Gives the app work and kills it at the point, then starts it again or starts a replica of another name; what was planned
  * must have arrived once in the end. The work waits for the app, so that the first it does is what leads to the point.
  */
-export async function killAt(stage: Stage, [point, recovery]: Kill, walk: 'events' | 'campaigns'): Promise<void> {
+export async function killAt(stage: Stage, [point, recovery]: Kill, walk: 'events' | 'campaigns' | 'cycles'): Promise<void> {
   const { app, env, away } = CASES[point];
   const { apps, start, restart } = stage.stack;
   const instance = `${point}-${recovery}`;
+  const patienceMs = walk === 'cycles' ? 120_000 : undefined; // five hundred decisions, and a machine that has others at night
   await Promise.all([apps.get(app)?.stop(), away === undefined ? undefined : apps.get(away)?.stop()]);
-  const planned = await (walk === 'events' ? stage.wave() : stage.campaignWave());
+  const planned = await { events: stage.wave, campaigns: stage.campaignWave, cycles: stage.cycleWave }[walk]();
 
   const dying = await start(app, { ...env, INSTANCE_NAME: instance, CRASH_AT: point });
-  await untilReached(dying, { point, instance });
+  await untilReached(dying, { point, instance, patienceMs });
   await dying.gone;
   expect(dying.child.signalCode).toBe('SIGKILL');
   const successor = recovery === 'restarted' ? instance : `${instance}-2`;
   await Promise.all([restart(app, { INSTANCE_NAME: successor }), away === undefined ? undefined : restart(away)]);
 
-  expect(await stage.outcome(planned)).toEqual(CLEAN);
+  expect(await stage.outcome(planned, patienceMs)).toEqual(CLEAN);
 }

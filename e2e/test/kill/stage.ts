@@ -8,6 +8,7 @@ import { type History, isOver, judgeHistory, type Planned } from '@dueline/stres
 import { createRule } from '@dueline/trigger-rules';
 import { serviceEnvironment } from '../support.ts';
 import { CAMPAIGN_CHANNELS, writeCampaigns } from './campaign-wave.ts';
+import { CYCLE_FRIENDS, writeCycle } from './cycle-wave.ts';
 
 /** Leases in seconds, so that a death costs seconds. */
 export const LEASE_MS = 3_000;
@@ -42,6 +43,8 @@ export interface Stage {
   wave(users?: number): Promise<Planned[]>;
   /** Two campaigns that are due now, to friends of an account that had none before: each is to get both. */
   campaignWave(): Promise<Planned[]>;
+  /** A cycle that is due now, of people who were in no wave before: each is to get one message. */
+  cycleWave(): Promise<Planned[]>;
   /** Waits until all of it arrived and no row is open (or patience is over), and says what is wrong. */
   outcome(planned: readonly Planned[], patienceMs?: number): Promise<History>;
   /** What is wrong with everything since the beginning. */
@@ -127,6 +130,13 @@ function createWaves(stack: Stack, tenant: Tenant): Omit<Stage, 'stack' | 'tenan
       everything.push(...planned);
       return planned;
     },
+    cycleWave: async () => {
+      const userIds = Array.from({ length: CYCLE_FRIENDS }, (_, n) => nthUserId('ca', changed + n));
+      changed += CYCLE_FRIENDS;
+      const planned = await writeCycle(stack, tenant, userIds);
+      everything.push(...planned);
+      return planned;
+    },
     received: async (planned, count) => {
       for (const deadline = performance.now() + PATIENCE_MS; ; await sleep(10)) {
         await look();
@@ -143,9 +153,12 @@ function ofUsers(receipts: readonly ReceiptRow[], planned: readonly Planned[]): 
 }
 
 /** Resolves when the app has reached its crash point. @throws Error with its log's end when it does not in time. */
-export async function untilReached(app: App, { point, instance }: { point: string; instance: string }): Promise<void> {
+export async function untilReached(
+  app: App,
+  { point, instance, patienceMs = PATIENCE_MS }: { point: string; instance: string; patienceMs?: number | undefined },
+): Promise<void> {
   const marks = [`"crashPoint":"${point}"`, `"instance":"${instance}"`];
-  for (const deadline = performance.now() + PATIENCE_MS; performance.now() < deadline; await sleep(POLL_MS)) {
+  for (const deadline = performance.now() + patienceMs; performance.now() < deadline; await sleep(POLL_MS)) {
     const lines = (await readFile(app.logFile, 'utf8')).split('\n');
     if (lines.some((line) => marks.every((mark) => line.includes(mark)))) return;
   }

@@ -48,6 +48,10 @@ create index idx_scheduled_trigger_execution_open on scheduled_trigger_execution
 create index idx_scheduled_trigger_execution_unswept on scheduled_trigger_execution (id) where status = 'cancelled' and not swept;
 call guard_moves('scheduled_trigger_execution',
                  'processing>processing', 'processing>completed', 'processing>failed', 'processing>cancelled');
+-- Whoever is behind it has an action: a cursor that went back would count them again.
+create trigger scheduled_trigger_execution_cursor_goes_ahead before update on scheduled_trigger_execution for each row
+  when (new.cursor_user_id < old.cursor_user_id)
+  execute function refuse_change('the cursor of a cycle never goes back');
 
 -- A campaign and when it starts.
 create table campaign (

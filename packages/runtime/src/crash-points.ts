@@ -46,6 +46,16 @@ export const CRASH_POINTS = {
   'close_campaign.beaten':
     'the verdict on a chunk has counted as a sign of life; whether it was the last was not asked',
   'close_campaign.closed': 'the last chunk has closed its campaign, the slot is not free yet',
+  'open_cycle.opening': 'the transaction that opens cycles has written everything and is not committed',
+  'open_cycle.opened': 'cycles are open, nobody was told of them',
+  'announce_cycle.claimed': 'cycles count as announced, none of their tickets is with the broker',
+  'announce_cycle.written': 'the tickets were written to the socket; whether the broker has them is not known',
+  'announce_cycle.published': 'the broker has confirmed the tickets of cycles',
+  'read_cycle.taken': 'a cycle has a reader, nobody of it is read',
+  'read_cycle.reading': 'the transaction that reads a page and gives its people their actions is not committed',
+  'read_cycle.committed': 'a page is committed, and more people are to be read',
+  'read_cycle.handled': 'all people of a cycle are read, its ticket is not acknowledged',
+  'count_cycle.counting': 'the transaction that completes cycles has written everything and is not committed',
 } as const satisfies Readonly<Record<string, string>>;
 
 export type CrashPoint = keyof typeof CRASH_POINTS;

@@ -18,9 +18,13 @@ const SECONDS_PER_PERSON = 0.00002;
  * Counts what became of the people of cycles that are all read, at most 20 of them; processing -> completed for those of whom nobody waits any more.
  * A cycle with a person whose action failed is completed as well: it says how many.
  *
+ * @param options.onWritten Before the commit, when cycles are completed.
  * @returns The cycles that it completed.
  */
-export async function countCycles(db: Db): Promise<{ id: string; triggerRuleId: string }[]> {
+export async function countCycles(
+  db: Db,
+  { onWritten }: { onWritten?: (() => void) | undefined } = {},
+): Promise<{ id: string; triggerRuleId: string }[]> {
   return inTransaction(db, async (tx) => {
     const { rows: due } = await tx.execute<{ id: string }>(sql`
       select id from scheduled_trigger_execution
@@ -29,10 +33,12 @@ export async function countCycles(db: Db): Promise<{ id: string; triggerRuleId: 
        order by counted_at nulls first, id limit 20
          for no key update skip locked`);
     if (due.length === 0) return [];
-    return complete(
+    const completed = await complete(
       tx,
       due.map(({ id }) => id),
     );
+    if (completed.length > 0) onWritten?.();
+    return completed;
   });
 }
 

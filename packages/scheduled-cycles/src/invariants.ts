@@ -18,6 +18,19 @@ export const SCHEDULED_CYCLE_INVARIANTS: readonly Invariant[] = [
          and (action.count <> cycle.enqueued_users or action.open > 0)`,
   },
   {
+    id: 'I21',
+    says: 'nobody beyond the cursor of a cycle has an action of it',
+    offending: ({ historyDays }) => sql`
+      select format('cycle %s of rule %s: read up to "%s", and %s people beyond have an action', cycle.id, cycle.trigger_rule_id,
+                    cycle.cursor_user_id, action.count) as what
+        from scheduled_trigger_execution as cycle
+       cross join lateral (
+         select count(*) as count from scheduled_action as action
+          where action.line_oa_id = cycle.line_oa_id
+            and action.dedup_key > 'ste:' || cycle.id || ':' || cycle.cursor_user_id and action.dedup_key < 'ste:' || cycle.id || ';') as action
+       where cycle.started_at > app_now() - make_interval(days => ${historyDays}) and action.count > 0`,
+  },
+  {
     id: 'I19',
     says: 'no cycle begins before its rule says, and no schedule is behind by more than an hour while its account is at work',
     offending: () => sql`

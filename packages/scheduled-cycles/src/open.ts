@@ -26,8 +26,13 @@ export interface OpenedCycles {
  * none -> processing for the cycles of at most `limit` rules whose time has come, and none -> skipped for those that their rule's policies
  * leave out, visibly; each schedule moves on in the same transaction. None of a stopped account: when it goes on, what it missed is a
  * misfire. Safe from any number of openers at once: a cycle is opened by one of them, and never twice.
+ *
+ * @param options.onWritten Before the commit, when cycles were written.
  */
-export function openCycles(db: Db, { limit }: { limit: number }): Promise<OpenedCycles> {
+export function openCycles(
+  db: Db,
+  { limit, onWritten }: { limit: number; onWritten?: (() => void) | undefined },
+): Promise<OpenedCycles> {
   return inTransaction(db, async (tx) => {
     const { rows } = await tx.execute<DueRow>(sql`
       select schedule.trigger_rule_id, schedule.organization_id, schedule.line_oa_id, rule.source_config, rule.version, account.timezone,
@@ -46,6 +51,7 @@ export function openCycles(db: Db, { limit }: { limit: number }): Promise<Opened
       opened += counts.opened;
       skipped += counts.skipped;
     }
+    if (opened > 0) onWritten?.();
     return { opened, skipped, looked: rows.length };
   });
 }

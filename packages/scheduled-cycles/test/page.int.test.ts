@@ -219,6 +219,14 @@ test('a cancelled cycle is over for good', async () => {
   expect(await cycles(db)).toEqual(['2100-01-01T12:00 cancelled by_person']);
 });
 
+test('the cursor of a cycle never goes back, whoever writes', async () => {
+  await insertUsers(db, tenant, PAGE_SIZE + 5);
+  await openedCycle();
+  await read(db, await takeOne(db, tenant));
+  const back = db.$client.query(`update scheduled_trigger_execution set cursor_user_id = 'A', fence = fence + 1`);
+  await expect(back).rejects.toThrow('the cursor of a cycle never goes back');
+});
+
 test('a cycle whose rule is gone is ended by whoever finds that out', async () => {
   const executionId = await openedCycle();
   await inTransaction(db, (tx) => endCycle(tx, { executionId, reason: 'rule_deleted' }));
