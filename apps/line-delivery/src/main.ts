@@ -34,6 +34,7 @@ const FREEZE_TIMEOUT_MS = 300_000;
 const SETTLE_BATCH = 200;
 const EARLIER_BOOTS_EVERY_MS = 1_000;
 const config = configOrExit(loadConfig, process.env);
+const SETTLE_SECONDS = config.ATTEMPT_DEADLINE_SECONDS + config.SETTLE_MARGIN_SECONDS;
 
 await runWorker('line-delivery', config, async (worker) => {
   const { db, broker, log, metrics, claimedBy, onStop, reach } = worker;
@@ -73,7 +74,7 @@ await runWorker('line-delivery', config, async (worker) => {
     start: {
       claimedBy,
       leaseSeconds: config.ATTEMPT_DEADLINE_SECONDS + config.LEASE_MARGIN_SECONDS,
-      settleSeconds: config.ATTEMPT_DEADLINE_SECONDS + config.SETTLE_MARGIN_SECONDS,
+      settleSeconds: SETTLE_SECONDS,
     },
     guard,
     channelAccessToken: tokens.get,
@@ -123,7 +124,7 @@ function takeBackEarlierBoots({ db, log, claimedBy, onStop }: Worker): void {
     log,
     intervalMs: EARLIER_BOOTS_EVERY_MS,
     run: async () => {
-      if ((await reapEarlierBoots(db, { claimedBy })) === 0) void earlierBoots.stop(); // a new boot cannot meet one later
+      if ((await reapEarlierBoots(db, { claimedBy, settleSeconds: SETTLE_SECONDS })) === 0) void earlierBoots.stop(); // a new boot cannot meet one later
     },
   });
   onStop('deliveries of earlier boots', () => earlierBoots.stop());

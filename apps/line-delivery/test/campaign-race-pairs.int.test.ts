@@ -1,4 +1,5 @@
 import { CAMPAIGN_INVARIANTS, claimCampaigns, resolveCampaign, resumeCampaign } from '@dueline/campaigns';
+import { scheduleAsSeen } from '@dueline/campaigns/testing';
 import { checkInvariants, inTransaction } from '@dueline/db';
 import { columnOf } from '@dueline/db/testing';
 import { announceDeliveries, retryCampaignDeliveries, settleDeliveries, startDeliveries } from '@dueline/deliveries';
@@ -123,6 +124,7 @@ async function goOn(scene: Raced['scene']): Promise<void> {
     const { status, isStopping, fence } = await lookAt(db, scene);
     if (status === 'sent' || status === 'cancel') return;
     const campaign = { id: seen.id, fence: String(fence) };
+    if (status === 'draft') await scheduleAsSeen(db, tenant, { campaign, startDate: '2026-01-01T00:00:00Z' });
     if (status === 'paused' && !isStopping)
       await inTransaction(db, (tx) =>
         resumeCampaign(tx, tenant, { campaign, retryDeliveries: retryCampaignDeliveries }),

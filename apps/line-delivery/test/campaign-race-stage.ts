@@ -158,6 +158,7 @@ export async function race(stage: Stage, { first, second, state }: Race): Promis
   await own.db.execute(sql`delete from delivery_attempt`);
   await own.db.execute(sql`delete from delivery`);
   await own.db.execute(sql`delete from campaign_chunk`);
+  await own.db.execute(sql`delete from campaign_preview`);
   await own.db.execute(sql`delete from campaign`);
   const met = await insertIn(own.db, tenant, state);
   const sceneOf = (db: Db): Scene => ({ db, tenant, ...met });

@@ -33,7 +33,7 @@ test('campaigns are listed newest first, page by page, and by their status', asy
           .slice(0, 2)
           .join(' '),
       ),
-  ).toEqual([...['id status', '3 scheduled', '2 draft', '', 'more: repeat it with --after 2']]);
+  ).toEqual([...['id stands', '3 scheduled', '2 draft', '', 'more: repeat it with --after 2']]);
   const page = await campaigns('list', '--after', '2', '--status', 'draft,cancel', '--json');
   expect(JSON.parse(page.out)).toMatchObject({ campaigns: [{ id: '1', name: 'spring', status: 'draft' }], next: null });
   expect(await campaigns('list', '--status', 'sent')).toMatchObject({
@@ -71,7 +71,7 @@ test('a campaign that has not begun is cancelled under the fence that was seen, 
   });
   expect(await campaigns('cancel', id, '--why', 'too early')).toMatchObject({
     code: 0,
-    out: `campaign ${id}: cancel: by_person`,
+    out: `campaign ${id}: cancelled`,
   });
   expect(
     await columnOf(
@@ -92,27 +92,32 @@ test('a campaign is edited, moved, paused, resumed, unscheduled, copied and dele
   const { id } = await dueCampaign(own.db, tenant);
   const said: string[] = [];
   for (const words of [
-    ['edit', id, '--name', 'autumn', '--text', 'one', '--text', 'two'],
-    ['reschedule', id, '--at', '2030-01-01T09:00:00+09:00', '--not-after', '2030-01-02T00:00:00Z', '--people', '20'],
+    ['edit', id, '--name', 'autumn'],
+    ['reschedule', id, '--at', '2030-01-01T09:00:00+09:00', '--not-after', '2030-01-02T00:00:00Z'],
     ['pause', id, '--why', 'wait for legal'],
     ['resume', id, '--by', 'ken'],
     ['edit', id, '--not-after', 'none'],
-    ['unschedule', id],
+    ['edit', id, '--text', 'one', '--text', 'two'],
     ['copy', id],
     ['delete', id],
   ])
     said.push((await campaigns(...words)).out);
   expect(said).toEqual([
     ...['campaign 1: scheduled', 'campaign 1: scheduled', 'campaign 1: paused: by_person', 'campaign 1: scheduled'],
-    ...['campaign 1: scheduled', 'campaign 1: draft', 'campaign 2: draft, a copy of 1', 'campaign 1: deleted (draft)'],
+    ...[
+      'campaign 1: scheduled',
+      'campaign 1: draft: preview and schedule it again',
+      'campaign 2: draft, a copy of 1',
+      'campaign 1: deleted (draft)',
+    ],
   ]);
   expect(
     await rowOf(`name, status, messages -> 1 ->> 'text', start_date at time zone 'UTC', not_after, confirmed_count`),
-  ).toEqual([...['autumn draft two 2030-01-01 00:00:00 20', 'autumn draft two']]);
+  ).toEqual([...['autumn draft two 2030-01-01 00:00:00', 'autumn draft two']]);
   expect(await trail()).toEqual([
     ...['campaign_edit scheduled scheduled mika', 'campaign_reschedule scheduled scheduled mika'],
     ...['campaign_pause scheduled paused mika wait for legal', 'campaign_resume paused scheduled ken'],
-    ...['campaign_edit scheduled scheduled mika', 'campaign_unschedule scheduled draft mika'],
+    ...['campaign_edit scheduled scheduled mika', 'campaign_edit scheduled draft mika'],
     ...['campaign_copy draft mika', 'campaign_delete draft draft mika'],
   ]);
 });
@@ -135,10 +140,12 @@ test('a campaign that met more people than were confirmed starts when so many ar
     code: 1,
     out: expect.stringContaining('not_frozen'),
   });
-  expect(await campaigns('resolve', id, '--people', '2', '--why', 'they all signed up')).toMatchObject({
+  expect(await campaigns('resolve', id, '--confirm', 'nothing', '--why', 'unseen')).toMatchObject({ code: 1 });
+  const { token } = JSON.parse((await campaigns('preview', id, '--json')).out);
+  expect(await campaigns('resolve', id, '--confirm', token, '--why', 'they all signed up')).toMatchObject({
     ...{ code: 0, out: `campaign ${id}: scheduled` },
   });
-  expect(await rowOf('status, confirmed_count')).toEqual(['scheduled 2']);
+  expect(await rowOf('status, confirmed_count')).toEqual(['scheduled']);
   expect(await columnOf(own.db, `select concat_ws(' ', status, closed_by, resolution) from attention_item`)).toEqual([
     'resolved mika they all signed up',
   ]);
@@ -153,8 +160,7 @@ test.for([
   [['show'], 'it needs the id of a campaign'],
   [['show', '1', '2'], 'one campaign at a time'],
   [['show', 'spring'], 'spring is not the id of a campaign'],
-  [['edit', '1'], 'edit needs --name, --text, --audience, --at, --not-after or --people'],
-  [['edit', '1', '--people', 'many'], '--people many: a number from 1'],
+  [['edit', '1'], 'edit needs --name, --text, --audience, --at or --not-after'],
   [['reschedule', '1', '--not-after', 'none'], 'reschedule needs --at <time>'],
   [['retry', '1'], 'retry needs --why <reason>'],
   [['resolve', '1'], 'resolve needs --why <reason>'],

@@ -7,7 +7,7 @@ import {
   NOT_STORABLE,
   textMessage,
 } from '@dueline/contracts';
-import { column, sql, type Tx } from '@dueline/db';
+import { column, type SQL, sql, type Tx } from '@dueline/db';
 import { PermanentError } from '@dueline/kernel';
 import { z } from 'zod';
 
@@ -81,6 +81,17 @@ export async function refuseUnknownAudiences(tx: Tx, ids: readonly string[], wha
     throw new PermanentError(`${what} is invalid at /exclude/audienceIds: no such audience: ${unknown}`);
 }
 
-/** Of the row `campaign`: changes with whom it is for and what they get, and with nothing else. */
-export const definitionSha256 = sql`encode(sha256(convert_to(jsonb_build_array(
-  campaign.cast_type, campaign.audience_id, campaign.excluded_audience_ids, campaign.excluded_user_ids, campaign.messages)::text, 'UTF8')), 'hex')`;
+/** Columns of a definition that are written; the others stay as the row has them. */
+export type DefinitionColumns = Readonly<
+  Partial<Record<'audience_id' | 'excluded_audience_ids' | 'excluded_user_ids' | 'messages', SQL | undefined>>
+>;
+
+/** Of the row `campaign` as it would be with these columns: changes with whom it is for and what they get, and with nothing else. */
+export const definitionSha256With = (columns: DefinitionColumns): SQL => {
+  const value = (name: keyof DefinitionColumns) => columns[name] ?? sql`campaign.${sql.identifier(name)}`;
+  return sql`encode(sha256(convert_to(jsonb_build_array(campaign.cast_type, ${value('audience_id')}, ${value('excluded_audience_ids')},
+    ${value('excluded_user_ids')}, ${value('messages')})::text, 'UTF8')), 'hex')`;
+};
+
+/** Of the row `campaign` as it is. */
+export const definitionSha256 = definitionSha256With({});

@@ -2,16 +2,25 @@ import { bigintId, type Tenant, type Ticket } from '@dueline/contracts';
 import { column, errorCode, type SQL, sql, type Tx } from '@dueline/db';
 import { PermanentError } from '@dueline/kernel';
 import { z } from 'zod';
-import { instant } from './author.ts';
+import { type Confirmed, instant } from './author.ts';
 import { type ControlOutcome, type HeldCampaign, holdCampaign, isRefused, moveCampaign } from './control.ts';
-import { common, exclude, parse, refuseUnknownAudiences, unique } from './definition.ts';
+import {
+  common,
+  type DefinitionColumns,
+  definitionSha256,
+  definitionSha256With,
+  exclude,
+  parse,
+  refuseUnknownAudiences,
+  unique,
+} from './definition.ts';
+import { confirmPreview } from './preview.ts';
 
 const times = {
   /** RFC 3339. */
   startDate: instant.optional(),
   /** RFC 3339; null: none. */
   notAfter: instant.nullable().optional(),
-  confirmedCount: z.int().min(1).max(2_147_483_647).optional(),
 };
 const campaignEdit = z.strictObject({
   name: common.name.optional(),
@@ -29,7 +38,8 @@ export type CampaignEdit = z.input<typeof campaignEdit>;
 export type CampaignReschedule = z.input<typeof campaignReschedule>;
 
 /**
- * Changes what a campaign says, to whom or when, as long as nobody is written down; its status stays, and a ticket in a queue is stale.
+ * Changes what a campaign says, to whom or when, as long as nobody is written down; a ticket in a queue is stale. When it says something else
+ * or is for others than before, nobody has confirmed that: it is a draft again, and its next start needs a preview. Else its status stays.
  *
  * @throws PermanentError whose message names the first wrong field, or says that the audience is not one of this account.
  */
@@ -43,7 +53,25 @@ export async function editCampaign(
   const held = await holdCampaign(tx, tenant, { campaign, needs: { from, frozen: false } });
   if (isRefused(held)) return held;
   await refuseUnknownAudiences(tx, wanted.exclude?.audienceIds ?? [], 'edit');
-  return change(tx, held, { to: held.status, ...wanted });
+  const isAnother = await changesDefinition(tx, held.id, definitionOf(wanted));
+  return change(tx, held, isAnother ? { to: 'draft', ...NOT_CONFIRMED, ...wanted } : { to: held.status, ...wanted });
+}
+
+const NOT_CONFIRMED = { reasonCode: null, confirmedCount: null, startCheck: null } as const;
+
+function definitionOf({ messages, audienceId, exclude: left }: z.output<typeof campaignEdit>): DefinitionColumns {
+  return {
+    messages: messages && sql`${JSON.stringify(messages)}::jsonb`,
+    audience_id: audienceId === undefined ? undefined : sql`${audienceId}::bigint`,
+    excluded_audience_ids: left && column(unique(left.audienceIds), 'bigint'),
+    excluded_user_ids: left && column(unique(left.userIds), 'text'),
+  };
+}
+
+async function changesDefinition(tx: Tx, id: string, columns: DefinitionColumns): Promise<boolean> {
+  const { rows } = await tx.execute<{ is_another: boolean }>(sql`
+    select ${definitionSha256With(columns)} <> ${definitionSha256} as is_another from campaign where id = ${id}`);
+  return rows[0]?.is_another === true;
 }
 
 /**
@@ -64,20 +92,23 @@ export async function rescheduleCampaign(
 }
 
 /**
- * needs_attention -> scheduled for a campaign that met more people than were confirmed: these are confirmed now.
+ * needs_attention -> scheduled, at the start that it had, for a campaign that was held before its start: with the token of a preview that shows how many
+ * people they are now.
  *
- * @throws PermanentError when the count is not one.
+ * @param tx As the tenant (`inTenant`).
+ * @throws PermanentError as {@link confirmPreview}: whoever confirms has seen to whom.
  */
 export async function confirmCampaign(
   tx: Tx,
   tenant: Tenant,
-  { campaign, confirmedCount }: { campaign: Ticket; confirmedCount: number },
+  { campaign, token, by }: Confirmed & { campaign: Ticket },
 ): Promise<ControlOutcome> {
-  const wanted = parse('confirmation', z.strictObject({ confirmedCount: times.confirmedCount }), { confirmedCount });
   const held = await holdCampaign(tx, tenant, { campaign, needs: { from: ['needs_attention'], frozen: false } });
   if (isRefused(held)) return held;
   if (held.isTooLate) return { result: 'refused', refusal: 'too_late', status: held.status };
-  return change(tx, held, { to: 'scheduled', reasonCode: null, ...wanted });
+  const confirmed = await confirmPreview(tx, { campaign, token, by });
+  if (confirmed === undefined) return { result: 'refused', refusal: 'changed', status: held.status };
+  return change(tx, held, { to: 'scheduled', reasonCode: null, confirmedCount: confirmed.people });
 }
 
 /** scheduled -> draft, as long as nobody is written down: it does not start until it is scheduled again. */
@@ -93,20 +124,19 @@ export async function unscheduleCampaign(
 type Change = z.output<typeof campaignEdit> & {
   to: HeldCampaign['status'];
   reasonCode?: null;
+  startCheck?: null;
+  confirmedCount?: number | null;
 };
 
 async function change(tx: Tx, held: HeldCampaign, { to, ...wanted }: Change): Promise<ControlOutcome> {
-  const { messages, exclude: left } = wanted;
   const columns = {
     name: wanted.name,
-    messages: messages && JSON.stringify(messages),
-    audience_id: wanted.audienceId,
-    excluded_audience_ids: left && sql`${column(unique(left.audienceIds), 'bigint')}`,
-    excluded_user_ids: left && sql`${column(unique(left.userIds), 'text')}`,
+    ...definitionOf(wanted),
     start_date: wanted.startDate,
     not_after: wanted.notAfter,
     confirmed_count: wanted.confirmedCount,
     reason_code: wanted.reasonCode,
+    start_check: wanted.startCheck,
   };
   const given = Object.entries(columns).filter(([, value]) => value !== undefined);
   const set = sql.join(given.map(([name, value]): SQL => sql`, ${sql.identifier(name)} = ${value}`));

@@ -32,11 +32,14 @@ export interface RequestCount {
   readonly lastAcceptedAt: string | null;
 }
 
+/** What became of the row `delivery`: a name of {@link ByEnd}. */
+export const endOfDelivery = sql`case when delivery.status in ('planned', 'sending') then 'open'
+  when delivery.status = 'refused' and delivery.reason_code = 'invalid_recipient' then 'invalid' else delivery.status end`;
+
 /** Counted from the requests, so it is right at any time; the parts of what was split count, not the whole. Nothing before the freeze. */
 export const requestCounts = (campaignId: string): SQL => sql`
     with request as materialized (
-      select case when status in ('planned', 'sending') then 'open'
-                  when status = 'refused' and reason_code = 'invalid_recipient' then 'invalid' else status end as "end",
+      select ${endOfDelivery} as "end",
              case when status not in ('accepted', 'planned', 'sending') then reason_code end as "reasonCode",
              case when split_path = '' then user_count else jsonb_array_length(body::jsonb -> 'to') end as people,
              first_attempt_at, accepted_at
@@ -46,6 +49,9 @@ export const requestCounts = (campaignId: string): SQL => sql`
     select "end", "reasonCode", count(*)::int as requests, sum(people)::int as people,
            min(first_attempt_at) as "firstAttemptAt", max(accepted_at) as "lastAcceptedAt"
       from request group by "end", "reasonCode" order by 1, 2`;
+
+/** Of no request anything. */
+export const NO_END: ByEnd = { accepted: 0, invalid: 0, refused: 0, unknown: 0, expired: 0, cancelled: 0, open: 0 };
 
 /** So many of each end. */
 export function sumByEnd(counts: readonly RequestCount[], of: 'people' | 'requests'): ByEnd {

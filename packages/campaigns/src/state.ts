@@ -5,11 +5,11 @@ export const TRANSITIONS = {
   draft: ['draft', 'scheduled', 'cancel'],
   scheduled: ['draft', 'scheduled', 'sending', 'paused', 'cancel', 'failed'],
   sending: ['sending', 'scheduled', 'paused', 'cancel', 'sent', 'failed', 'needs_attention'],
-  paused: ['paused', 'scheduled', 'cancel'],
+  paused: ['draft', 'paused', 'scheduled', 'cancel'],
   sent: [],
   failed: [],
   cancel: [],
-  needs_attention: ['needs_attention', 'scheduled', 'cancel', 'sent'],
+  needs_attention: ['draft', 'needs_attention', 'scheduled', 'cancel', 'sent'],
 } as const satisfies Record<CampaignStatus, readonly CampaignStatus[]>;
 
 /** What every tick key begins with; the UTC minute follows. Source: the seeds. */

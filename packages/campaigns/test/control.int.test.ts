@@ -11,6 +11,7 @@ import {
   editCampaign,
   listCampaigns,
   pauseCampaign,
+  previewCampaign,
   rescheduleCampaign,
   resolveCampaign,
   resumeCampaign,
@@ -18,6 +19,7 @@ import {
   showCampaign,
   unscheduleCampaign,
 } from '../src/index.ts';
+import { dueCampaign } from '../src/testing.ts';
 import { insertAudience } from './support.ts';
 
 let own: TestDb;
@@ -104,13 +106,21 @@ const VERBS: readonly (readonly [says: string, verb: Verb, moves: Partial<Record
     },
   ],
   [
+    'edit of what it says',
+    (tx, campaign) => editCampaign(tx, tenant, { campaign, messages: [{ type: 'text', text: 'else' }] }),
+    { draft: 'draft', scheduled: 'draft', 'paused before its start': 'draft', 'more than confirmed': 'draft' },
+  ],
+  [
     'reschedule',
     (tx, campaign) => rescheduleCampaign(tx, tenant, { campaign, startDate: START }),
     { scheduled: 'scheduled', 'paused before its start': 'scheduled', 'more than confirmed': 'scheduled' },
   ],
   [
     'confirm',
-    (tx, campaign) => confirmCampaign(tx, tenant, { campaign, confirmedCount: 9 }),
+    async (tx, campaign) => {
+      const preview = await previewCampaign(own.db, tenant, { campaign, by: 'mika' });
+      return confirmCampaign(tx, tenant, { campaign, token: preview?.token ?? '', by: 'mika' });
+    },
     { 'more than confirmed': 'scheduled' },
   ],
   ['retry', retry({}), { 'needs a person': 'scheduled' }],
@@ -220,11 +230,52 @@ test('an edit changes what it names and nothing else, and is refused whole when 
   const view = await showCampaign(own.db, tenant, campaign.id);
   expect(view).toMatchObject({
     name: 'x',
-    status: 'scheduled',
+    status: 'draft',
     messages: [{ text: 'new' }],
     startDate: expect.stringContaining('2030'),
   });
 });
+
+/** What an edit may change, and whether that is another campaign than the one that was confirmed. */
+const EDITS: readonly (readonly [
+  says: string,
+  edit: (audienceIds: readonly string[]) => object,
+  isAnother: boolean,
+])[] = [
+  ['its name', () => ({ name: 'another' }), false],
+  ['its time', () => ({ startDate: '2030-02-01T00:00:00Z', notAfter: null }), false],
+  ['what it says, to the same', () => ({ messages: [{ type: 'text', text: 'hello' }] }), false],
+  ['what it says', () => ({ messages: [{ type: 'text', text: 'else' }] }), true],
+  ['its audience, to the same', ([own]) => ({ audienceId: own }), false],
+  ['its audience', ([, another]) => ({ audienceId: another }), true],
+  ['whom it leaves out, to the same', ([, , out]) => ({ exclude: { audienceIds: [out, out] } }), false],
+  ['whom it leaves out', () => ({ exclude: { userIds: [`U${'0'.repeat(32)}`] } }), true],
+];
+
+test.for(EDITS)(
+  'an edit of %s keeps a campaign scheduled unless what was confirmed is something else now',
+  async (row) => {
+    const [, edit, isAnother] = row;
+    const of = await insertTenant(own.db);
+    const person = [`U${'1'.repeat(32)}`];
+    const friend = { organization_id: of.organizationId, line_oa_id: of.lineOaId, user_id: person[0] };
+    await insertRow(own.db, 'line_user', friend);
+    const audienceIds = [await insertAudience(own.db, of, person), await insertAudience(own.db, of, person)];
+    audienceIds.push(await insertAudience(own.db, of, []));
+    const [audienceId = '', , out = ''] = audienceIds;
+    const campaign = await dueCampaign(own.db, of, {
+      ...{ audienceId, exclude: { audienceIds: [out] }, text: 'hello', startDate: '2030-01-01T00:00:00Z' },
+    });
+    const outcome = await inTransaction(own.db, (tx) => editCampaign(tx, of, { campaign, ...edit(audienceIds) }));
+    expect(outcome).toMatchObject({
+      result: 'changed',
+      before: 'scheduled',
+      status: isAnother ? 'draft' : 'scheduled',
+    });
+    const { confirmedCount } = (await showCampaign(own.db, of, campaign.id)) ?? {};
+    expect(confirmedCount).toBe(isAnother ? null : 1);
+  },
+);
 
 test('a copy says the same to the same people, and is a draft; of another account it cannot be made', async () => {
   const { id } = await insertIn('failed');

@@ -81,6 +81,6 @@ create index idx_campaign_scheduled on campaign (start_date, id) where status = 
 call guard_moves('campaign',
                  'draft>draft', 'draft>scheduled', 'draft>cancel', 'scheduled>draft', 'scheduled>scheduled', 'scheduled>sending',
                  'scheduled>paused', 'scheduled>cancel', 'scheduled>failed', 'sending>sending', 'sending>scheduled', 'sending>paused',
-                 'sending>cancel', 'sending>sent', 'sending>failed', 'sending>needs_attention', 'paused>paused', 'paused>scheduled',
-                 'paused>cancel', 'needs_attention>needs_attention', 'needs_attention>scheduled', 'needs_attention>cancel',
+                 'sending>cancel', 'sending>sent', 'sending>failed', 'sending>needs_attention', 'paused>paused', 'paused>draft', 'paused>scheduled',
+                 'paused>cancel', 'needs_attention>needs_attention', 'needs_attention>draft', 'needs_attention>scheduled', 'needs_attention>cancel',
                  'needs_attention>sent');

@@ -8,20 +8,31 @@ export async function reapDeliveries(db: Db): Promise<number> {
   return takeBack(db, sql`lease_until < clock_timestamp()`);
 }
 
-/** The same for rows that an earlier boot of this very instance was sending, so that a restart does not cost a lease. */
-export async function reapEarlierBoots(db: Db, { claimedBy }: { claimedBy: string }): Promise<number> {
+/**
+ * The same for rows that an earlier boot of this very instance was sending, so that a restart does not cost a lease.
+ *
+ * @param options.settleSeconds As of the start: they are due when their last attempt is no longer waited for. Announced sooner they would be passed by,
+ * and come again only minutes later. At once when not given.
+ */
+export async function reapEarlierBoots(
+  db: Db,
+  { claimedBy, settleSeconds = 0 }: { claimedBy: string; settleSeconds?: number },
+): Promise<number> {
   const instance = claimedBy.slice(0, claimedBy.lastIndexOf(':')); // a boot id has no colon, an instance name may
-  return takeBack(db, sql`regexp_replace(claimed_by, ':[^:]*$', '') = ${instance} and claimed_by <> ${claimedBy}`);
+  const isStale = sql`regexp_replace(claimed_by, ':[^:]*$', '') = ${instance} and claimed_by <> ${claimedBy}`;
+  return takeBack(db, isStale, settleSeconds);
 }
 
-async function takeBack(db: Db, isStale: SQL): Promise<number> {
+async function takeBack(db: Db, isStale: SQL, settleSeconds = 0): Promise<number> {
   const { rowCount } = await db.execute(sql`
     with stale as materialized (
       select id from delivery where status = 'sending' and ${isStale} order by id limit 500 for no key update skip locked
     )
     update delivery
-       set status = 'planned', fence = delivery.fence + 1, lease_until = null, next_attempt_at = app_now(), published_at = null,
-           announce_count = 0, updated_date = clock_timestamp()
+       set status = 'planned', fence = delivery.fence + 1, lease_until = null, published_at = null, announce_count = 0, updated_date = clock_timestamp(),
+           next_attempt_at = app_now() + greatest(interval '0', coalesce(
+             (select max(started_at) from delivery_attempt where delivery_id = delivery.id and outcome is null)
+               + make_interval(secs => ${settleSeconds}) - clock_timestamp(), interval '0'))
       from stale where delivery.id = stale.id`);
   return rowCount ?? 0;
 }

@@ -12,8 +12,9 @@ export const beginsBy =
   (options, handler) =>
     dispatch(options, {
       onRequestStart: (controller, context) => {
-        if (performance.now() > instant) controller.abort(new TooLateError('it waited too long for a connection'));
-        else handler.onRequestStart?.(controller, context);
+        // Thrown, the connection is kept for the next request; an abort would end it, and a slow network would never serve anybody.
+        if (performance.now() > instant) throw new TooLateError('it waited too long for a connection');
+        handler.onRequestStart?.(controller, context);
       },
       onRequestUpgrade: (...given) => handler.onRequestUpgrade?.(...given),
       onResponseStart: (...given) => handler.onResponseStart?.(...given),

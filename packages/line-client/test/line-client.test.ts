@@ -235,7 +235,7 @@ describe('the request', () => {
   });
 });
 
-test('what was to begin before its connection was there leaves nothing at LINE, and the next request does', async () => {
+test('what was to begin before its connection was there leaves nothing at LINE, and the next request goes out on that connection', async () => {
   const server = await rawServer(answer({ status: 200, body: '{}' }));
   const client = lineClient(server.url);
   const request = { channelAccessToken: TOKEN, retryKey: KEY, body: BODY };
@@ -243,4 +243,5 @@ test('what was to begin before its connection was there leaves nothing at LINE, 
   expect(server.requests).toEqual([]);
   expect(await client.push({ ...request, beginBy: performance.now() + 600_000 })).toMatchObject({ kind: 'accepted' });
   expect(server.requests).toHaveLength(1);
+  expect(server.connections()).toBe(1);
 });

@@ -2,18 +2,18 @@ import type { ExportRecord, LedgerSource } from '@dueline/line-simulator';
 import type { Cast, Stopped } from './cast.ts';
 import { CHANNEL_IDS } from './stage.ts';
 
-/** What had been begun before a stop was acknowledged is at LINE within a second. */
+/** What had been started before a stop was acknowledged begins within a second, or not at all. */
 const UNDER_WAY_MS = 1_000;
 
-/** As the checker of histories takes it: H10 holds from a second after the acknowledgement. */
-export const stopRecord = ({ verb, campaign, atMs, untilMs }: Stopped): ExportRecord => ({
+/** As the checker of histories takes it: H10 holds from a second after the acknowledgement, and as long as the simulator is behind. */
+export const stopRecord = ({ verb, campaign, atMs, untilMs, lineLagMs }: Stopped): ExportRecord => ({
   ...{ kind: 'stop', verb, lid: campaign.lid, channelId: CHANNEL_IDS[campaign.to] },
-  at: new Date(atMs + UNDER_WAY_MS).toISOString(),
+  at: new Date(atMs + UNDER_WAY_MS + lineLagMs).toISOString(),
   ...(untilMs !== undefined && { until: new Date(untilMs).toISOString() }),
 });
 
 /** How a stop went. */
-export interface StopTimes extends Pick<Stopped, 'verb' | 'waitedMs'> {
+export interface StopTimes extends Pick<Stopped, 'verb' | 'waitedMs' | 'lineLagMs'> {
   readonly lid: string;
   /** How long after the acknowledgement the last request was begun, by the product's own ledger; 0: none. */
   readonly lastBegunMs: number;
@@ -39,7 +39,7 @@ export async function readStops(
   for await (const { retryKey, at } of ledger.requests())
     if (retryKey !== null && !firstSeen.has(retryKey)) firstSeen.set(retryKey, Date.parse(at));
   const times: StopTimes[] = [];
-  for (const { verb, campaign, atMs, untilMs = Number.POSITIVE_INFINITY, waitedMs } of stopped) {
+  for (const { verb, campaign, atMs, untilMs = Number.POSITIVE_INFINITY, ...waits } of stopped) {
     const lastAfter = (instants: readonly number[]): number =>
       Math.round(Math.max(0, ...instants.filter((ms) => ms > atMs && ms < untilMs).map((ms) => ms - atMs)));
     const { rows } = await db.$client.query<Begun>(
@@ -49,7 +49,13 @@ export async function readStops(
     );
     const begun = rows.map(({ startedMs }) => clock.toProductTime(startedMs));
     times.push({
-      ...{ verb, lid: campaign.lid, waitedMs: Math.round(waitedMs), lastBegunMs: lastAfter(begun) },
+      ...{
+        verb,
+        lid: campaign.lid,
+        waitedMs: Math.round(waits.waitedMs),
+        lineLagMs: Math.round(waits.lineLagMs),
+        lastBegunMs: lastAfter(begun),
+      },
       lastNewMs: lastAfter(rows.flatMap(({ key }) => firstSeen.get(key) ?? [])),
       begunBefore: begun.filter((ms) => ms <= atMs).length,
     });

@@ -4,7 +4,7 @@ import { CAMPAIGN_REFUSALS, type CampaignDetail, type ControlOutcome } from '@du
 import type { Ticket } from '@dueline/contracts';
 import { type Db, inTenant, type Tx } from '@dueline/db';
 import type { Answer, Work } from '../person-command.ts';
-import { statusOf } from './render.ts';
+import { standingText } from './render.ts';
 import { campaignOf, idOf, signedOf, type Typed, ticketOf } from './subcommand.ts';
 
 /** What a change did beside the move. */
@@ -80,10 +80,12 @@ async function answerOf(
     };
   }
   const now = await campaignOf(db, account, id);
-  const { inFlight, waiting, cancelRequestedAt } = now;
+  const { standing, inFlight, waiting, cancelRequestedAt } = now;
   return {
-    json: { id, ...outcome, inFlight, waiting, cancelRequestedAt },
-    lines: [`campaign ${id}: ${statusOf(now)}`],
+    json: { id, ...outcome, standing, inFlight, waiting, cancelRequestedAt },
+    lines: [
+      `campaign ${id}: ${standingText(now)}${now.standing === 'draft' && now.deletedDate === null ? ': preview and schedule it again' : ''}`,
+    ],
     isWhole: true,
   };
 }

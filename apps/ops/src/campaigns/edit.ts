@@ -6,7 +6,8 @@ import { given, TIME_OPTIONS, timesOf } from './times.ts';
 
 export const editSubcommand: Subcommand = {
   takes: '<id>',
-  about: 'another name, text, audience or time, as long as nobody is written down',
+  about:
+    'another name, text, audience or time, as long as nobody is written down; other words or people need a preview again',
   options: {
     name: ['<name>', 'what people call it'],
     audience: ['<id>', 'to whom'],
@@ -16,7 +17,7 @@ export const editSubcommand: Subcommand = {
   workOf(typed) {
     const wanted = wantedOf(typed);
     if (Object.keys(wanted).length === 0)
-      throw new UsageError('edit needs --name, --text, --audience, --at, --not-after or --people');
+      throw new UsageError('edit needs --name, --text, --audience, --at or --not-after');
     return changeWork(typed, {
       operation: 'campaign_edit',
       async make(tx, account, { ticket: campaign, before }) {

@@ -4,21 +4,19 @@ import { oneLine, tableOf, timeIn } from '../actions/table.ts';
 
 const number = (count: number): string => count.toLocaleString('en');
 
-/** The status in a word or two: of what somebody cancelled while it was being sent, what is still waited for. */
-export function statusOf({
-  status,
-  cancelRequestedAt,
-  inFlight,
-  waiting,
-  reasonCode,
-  deletedDate,
-}: CampaignView): string {
-  if (deletedDate !== null) return `deleted (${status})`;
-  if (status !== 'cancel' && cancelRequestedAt !== null)
-    return `stopping: ${number(inFlight)} in flight, ${number(waiting)} in doubt`;
-  if (status === 'paused' && inFlight > 0) return `paused, ${number(inFlight)} in flight`;
-  return reasonCode === null ? status : `${status}: ${reasonCode}`;
+/** How it stands: the one word, and what more there is to say of it. */
+export function standingText({ standing, status, inFlight, waiting, reasonCode, deletedDate }: CampaignView): string {
+  const word = standing.replaceAll('_', ' ');
+  if (deletedDate !== null) return `deleted (${word})`;
+  if (standing === 'stopping') return `stopping: ${number(inFlight)} in flight, ${number(waiting)} in doubt`;
+  const more = [
+    ...(status === 'paused' && inFlight > 0 ? [`${number(inFlight)} in flight`] : []),
+    ...(reasonCode !== null && HAS_REASON.has(status) ? [reasonCode] : []),
+  ];
+  return more.length === 0 ? word : `${word}: ${more.join(', ')}`;
 }
+
+const HAS_REASON: ReadonlySet<string> = new Set(['paused', 'failed', 'needs_attention']);
 
 const toWhom = ({ castType, audienceId }: CampaignView): string =>
   castType === 'broadcast' ? 'all friends' : `audience ${audienceId ?? '-'}`;
@@ -37,11 +35,11 @@ export function pageLines(account: AccountName, { campaigns, next }: CampaignPag
   if (campaigns.length === 0)
     return [`no campaign of account ${account.lineOaId} ${oneLine(account.name, 40)} is like that`];
   const rows = campaigns.map((campaign) => [
-    ...[campaign.id, statusOf(campaign), timeIn(account.timezone, campaign.startDate), toWhom(campaign)],
+    ...[campaign.id, standingText(campaign), timeIn(account.timezone, campaign.startDate), toWhom(campaign)],
     ...[peopleOf(campaign), oneLine(campaign.name, 40)],
   ]);
   const more = next === null ? [] : ['', `more: repeat it with --after ${next}`];
-  return [zoneLine(account), '', ...tableOf(['id', 'status', 'starts', 'to', 'people', 'name'], rows), ...more];
+  return [zoneLine(account), '', ...tableOf(['id', 'stands', 'starts', 'to', 'people', 'name'], rows), ...more];
 }
 
 const countsOf = (counts: Readonly<Record<string, number>>): string | null =>
@@ -59,7 +57,7 @@ export function detailLines(
   const time = (instant: string | null) => (instant === null ? null : timeIn(account.timezone, instant));
   const facts: [string, string | null][] = [
     ['name', oneLine(campaign.name, 100)],
-    ['status', statusOf(campaign)],
+    ['stands', standingText(campaign)],
     ['to', toWhom(campaign)],
     ['people', peopleOf(campaign)],
     ['starts', time(campaign.startDate)],

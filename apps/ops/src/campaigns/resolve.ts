@@ -2,17 +2,17 @@ import { confirmCampaign, resolveCampaign } from '@dueline/campaigns';
 import { listUnknownOfCampaign } from '@dueline/deliveries';
 import { UsageError } from '../actions/command-line.ts';
 import { changeWork } from './change.ts';
-import { FENCE_OPTION, SIGNED_OPTIONS, type Subcommand, type Typed } from './subcommand.ts';
-import { TIME_OPTIONS, timesOf } from './times.ts';
+import { FENCE_OPTION, SIGNED_OPTIONS, type Subcommand, signedOf, type Typed } from './subcommand.ts';
 
 export const resolveSubcommand: Subcommand = {
   takes: '<id> --why <reason>',
-  about: 'what needs a person counts as sent, as it is; with --people, so many are confirmed and it starts',
-  options: { people: TIME_OPTIONS.people, ...FENCE_OPTION, ...SIGNED_OPTIONS },
+  about:
+    'what needs a person counts as sent, as it is; with --confirm, those whom the preview showed are confirmed and it starts',
+  options: { confirm: ['<token>', 'as the preview named it'], ...FENCE_OPTION, ...SIGNED_OPTIONS },
   workOf(typed) {
     if (typed.values.why === undefined) throw new UsageError('resolve needs --why <reason>');
-    const { confirmedCount } = timesOf(typed);
-    return confirmedCount === undefined ? asSent(typed) : confirmed(typed, confirmedCount);
+    const { confirm: token } = typed.values;
+    return token === undefined ? asSent(typed) : confirmed(typed, token);
   },
 };
 
@@ -26,13 +26,12 @@ const asSent = (typed: Typed) =>
     }),
   });
 
-const confirmed = (typed: Typed, confirmedCount: number) =>
+const confirmed = (typed: Typed, token: string) =>
   changeWork(typed, {
     operation: 'campaign_confirm',
     closesItem: 'resolved',
     make: async (tx, account, { ticket: campaign, before }) => ({
-      outcome: await confirmCampaign(tx, account, { campaign, confirmedCount }),
+      outcome: await confirmCampaign(tx, account, { campaign, token, by: signedOf(typed).by }),
       before: { confirmedCount: before.confirmedCount },
-      after: { confirmedCount },
     }),
   });
