@@ -13,10 +13,15 @@ await runWorker('pg-listener', config, async (worker) => {
     help: 'Events announced.',
     labels: ['topic'],
   });
+  const waiting = metrics.gauge({ name: 'dueline_outbox_rows', help: 'Events that are not decided yet.' });
   metrics.gauge({
     name: 'dueline_outbox_oldest_seconds',
     help: 'Age of the oldest event that is not decided yet.',
-    collect: async (gauge) => gauge.set((await outboxLag(db)).oldestSeconds),
+    collect: async (gauge) => {
+      const { rows, oldestSeconds } = await outboxLag(db);
+      waiting.set(rows);
+      gauge.set(oldestSeconds);
+    },
   });
 
   const lookAgain = createLookAgain();

@@ -49,9 +49,16 @@ interface Difference {
 /** What is compared: what plain SQL computes, and what the product wrote. */
 const SIDES = {
   decisions: {
-    expected: 'select line_oa_id, trigger_rule_id, user_id, event_id, decision, reason_code from proof.expected',
+    expected: `select line_oa_id, trigger_rule_id, user_id, event_id, decision, reason_code
+                 from proof.expected where decision <> 'not_matched'`,
     actual: `select line_oa_id, trigger_rule_id, user_id, event_id, decision, reason_code
-               from trigger_log where trigger_on = 'attribute_changed'`,
+               from trigger_log where trigger_on = 'attribute_changed' and decision <> 'not_matched'`,
+  },
+  // by numbers: the history may count what a flood did not match
+  notMatched: {
+    expected: `select line_oa_id, trigger_rule_id, reason_code, count(*) from proof.expected where decision = 'not_matched' group by 1, 2, 3`,
+    actual: `select line_oa_id, trigger_rule_id, reason_code, sum(coalesce((to_jsonb(log) ->> 'evaluations')::int, 1))
+               from trigger_log as log where trigger_on = 'attribute_changed' and decision = 'not_matched' group by 1, 2, 3`,
   },
   events: {
     expected: 'select event_id from attribute_change',
@@ -94,12 +101,13 @@ export async function outcomesExpected(db: Db): Promise<{ outcomes: string[]; ac
   return rows[0] ?? { outcomes: [], acting: 0 };
 }
 
-/** One decision and one message are taken away, and another of each is there twice. */
+/** One decision and one message are taken away, and another of each is there twice; and something did not match once less. */
 export const MEDDLED = `
   delete from trigger_log where id = (select min(id) from trigger_log where trigger_on = 'attribute_changed' and decision = 'fired');
   insert into trigger_log (organization_id, line_oa_id, trigger_rule_id, user_id, trigger_on, decision, reason_code, event_id)
   select organization_id, line_oa_id, trigger_rule_id, user_id, trigger_on, decision, reason_code, event_id
-    from trigger_log where id = (select max(id) from trigger_log where trigger_on = 'attribute_changed');
+    from trigger_log where id = (select max(id) from trigger_log where trigger_on = 'attribute_changed' and decision = 'fired');
+  delete from trigger_log where id = (select max(id) from trigger_log where trigger_on = 'attribute_changed' and decision = 'not_matched');
   delete from delivery where id = (select min(id) from delivery);
   insert into delivery (organization_id, line_oa_id, kind, logical_id, endpoint, user_id, trigger_rule_id, event_id, retry_key, body, body_sha256, deliver_until)
   select organization_id, line_oa_id, kind, 'again', endpoint, user_id, trigger_rule_id, event_id, retry_key, body, body_sha256, deliver_until

@@ -25,6 +25,7 @@ export async function expectSameDecisions(
   expect(figures.kills).toBe(options.deaths.length);
   expect(meddled).toMatchObject({
     decisions: { missing: 1, surplus: 1 },
+    notMatched: { missing: 1, surplus: 1 },
     messages: { missing: 1, surplus: 1 },
     events: { missing: 0, surplus: 0 },
   });

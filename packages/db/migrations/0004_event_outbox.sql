@@ -69,20 +69,9 @@ begin
   end if;
 end $$;
 
-create function wake_event_outbox() returns void language sql as $$ select notify_gated('event_outbox') $$;
-
 -- A value as an event carries it: large ones travel as null, readers go back to the row.
 create function event_value(value jsonb) returns jsonb language sql immutable parallel safe as $$
   select case when length(value::text) > 4096 then 'null'::jsonb else value end
-$$;
-
--- {"key": {"from": …, "to": …}} for every key whose value differs; a side on which the key is absent is left out.
-create function attribute_diff(before jsonb, after jsonb) returns jsonb language sql immutable parallel safe as $$
-  select jsonb_object_agg(key,
-           case when before ? key then jsonb_build_object('from', event_value(before -> key)) else '{}' end
-        || case when after ? key then jsonb_build_object('to', event_value(after -> key)) else '{}' end)
-    from (select jsonb_object_keys(before) union select jsonb_object_keys(after)) as keys (key)
-   where (before -> key) is distinct from (after -> key)
 $$;
 
 -- A trace that the writer set for its transaction, when it looks like one.
@@ -110,33 +99,42 @@ create function uuid_or_null(value text) returns uuid language sql immutable par
   select case when value ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then value::uuid end
 $$;
 
--- One event per user and statement. Total: nothing in it can fail for a value that the table accepts, because a failure here
+-- One event per user and statement: each key whose value differs, {"key": {"from": …, "to": …}}; a side on which the key is absent is left
+-- out. Total: nothing in it can fail for a value that the table accepts, because a failure here
 -- would abort somebody else's write. SECURITY DEFINER, so that writers need no right on the outbox; pg_temp comes last, so that
 -- a writer's temporary table of the same name diverts nothing.
 create function record_updated_attributes() returns trigger language plpgsql security definer set search_path = pg_catalog, public, pg_temp as $$
 declare
-  causes jsonb := writer_causes();
+  causes jsonb;
 begin
+  if current_setting('app.causes', true) <> '' then
+    causes := writer_causes();
+  end if;
   with changed as materialized (
-    select gen_random_uuid() as event_id, after.organization_id, after.line_oa_id, after.user_id,
-           attribute_diff(before.attributes, after.attributes) as diff,
-           count(*) over () > 1000 as bulk,
-           causes -> (after.line_oa_id || ':' || after.user_id) as cause
+    select gen_random_uuid() as event_id, after.organization_id, after.line_oa_id, after.user_id, of_keys.diff
       from before_rows as before
-      join after_rows as after using (line_oa_id, user_id)
+      -- full: a plan that was made for one row and is kept must not join 200,000 in a nested loop; a full join has none
+      full join after_rows as after using (line_oa_id, user_id)
+     cross join lateral (
+       select jsonb_object_agg(key, case when was is null then '{}' else jsonb_build_object('from', event_value(was)) end
+                                 || case when is_now is null then '{}' else jsonb_build_object('to', event_value(is_now)) end) as diff
+         from jsonb_each(before.attributes) as b (key, was)
+         full join jsonb_each(after.attributes) as a (key, is_now) using (key)
+        where was is distinct from is_now) as of_keys
      where before.attributes is distinct from after.attributes
   ), history as (
     insert into attribute_change (event_id, organization_id, line_oa_id, user_id, changed, occurred_at)
     select event_id, organization_id, line_oa_id, user_id, diff, app_now() from changed
   )
   insert into event_outbox (event_id, topic, organization_id, line_oa_id, user_id, payload, bulk, cause_id, root_id, depth, traceparent)
-  select event_id, 'attribute_changed', organization_id, line_oa_id, user_id, jsonb_build_object('changed', diff), bulk,
+  select event_id, 'attribute_changed', organization_id, line_oa_id, user_id, jsonb_build_object('changed', diff),
+         exists (select from changed offset 1000),
          uuid_or_null(cause ->> 'cause'), coalesce(uuid_or_null(cause ->> 'root'), event_id),
          case when cause ->> 'depth' ~ '^[0-9]{1,4}$' then (cause ->> 'depth')::smallint else 0 end, writer_traceparent()
-    from changed
+    from changed cross join lateral (select causes -> (line_oa_id || ':' || user_id)) as told (cause)
    order by line_oa_id, user_id;
   if found then
-    perform wake_event_outbox();
+    perform notify_gated('event_outbox');
   end if;
   return null;
 end $$;
@@ -145,8 +143,8 @@ end $$;
 create function record_inserted_attributes() returns trigger language plpgsql security definer set search_path = pg_catalog, public, pg_temp as $$
 begin
   with changed as materialized (
-    select gen_random_uuid() as event_id, organization_id, line_oa_id, user_id, attribute_diff('{}', attributes) as diff,
-           count(*) over () > 1000 as bulk
+    select gen_random_uuid() as event_id, organization_id, line_oa_id, user_id,
+           (select jsonb_object_agg(key, jsonb_build_object('to', event_value(value))) from jsonb_each(attributes)) as diff
       from after_rows
      where attributes <> '{}'
   ), history as (
@@ -154,12 +152,12 @@ begin
     select event_id, organization_id, line_oa_id, user_id, diff, app_now() from changed
   )
   insert into event_outbox (event_id, topic, organization_id, line_oa_id, user_id, payload, bulk, root_id, traceparent)
-  select event_id, 'attribute_changed', organization_id, line_oa_id, user_id, jsonb_build_object('changed', diff), bulk, event_id,
-         writer_traceparent()
+  select event_id, 'attribute_changed', organization_id, line_oa_id, user_id, jsonb_build_object('changed', diff),
+         exists (select from changed offset 1000), event_id, writer_traceparent()
     from changed
    order by line_oa_id, user_id;
   if found then
-    perform wake_event_outbox();
+    perform notify_gated('event_outbox');
   end if;
   return null;
 end $$;

@@ -99,7 +99,7 @@ begin
           jsonb_build_object('id', new.id::text, 'status', new.status, 'reason_code', new.reason_code, 'kind', new.kind,
                              'logical_id', new.logical_id, 'scheduled_action_id', new.scheduled_action_id::text),
           new.event_id, coalesce(new.root_id, id), new.traceparent);
-  perform wake_event_outbox();
+  perform notify_gated('event_outbox');
   return null;
 end $$;
 create trigger delivery_end_is_announced after update of status on delivery for each row

@@ -151,7 +151,7 @@ begin
            where user_id is not null) as event
    order by line_oa_id, user_id, id;
   if found then
-    perform wake_event_outbox();
+    perform notify_gated('event_outbox');
   end if;
   return null;
 end $$;
