@@ -1,10 +1,11 @@
 import { loadChannelIds } from '@dueline/accounts';
-import { type ActionRequest, PERFORMED_BY, type TextMessage } from '@dueline/contracts';
+import type { ActionRequest, TextMessage } from '@dueline/contracts';
 import type { Tx } from '@dueline/db';
 import { depthsOf } from '@dueline/db/changes';
 import { type CreatedDelivery, createDeliveries, type DeliveryToCreate } from '@dueline/deliveries';
 import { PermanentError } from '@dueline/kernel';
 import { type AttributeToSet, changeMembership, type MembershipChange, setAttributes } from '@dueline/recipients';
+import { isPerformedHere } from '@dueline/trigger-rules';
 import { isMenuRequest, type MenuToSwitch, switchMenus } from './switch-menus.ts';
 import { audienceOf } from './targets.ts';
 
@@ -14,10 +15,6 @@ export interface ActionToPerform extends Omit<DeliveryToCreate, 'channelId' | 'r
   /** What it says, in the words that the person gets. */
   readonly messages: readonly TextMessage[];
 }
-
-/** Whether our own database performs the action, so that it is done with the decision, whether its person follows the account or not. */
-export const isPerformedHere = ({ actionType }: Pick<ActionRequest, 'actionType'>): boolean =>
-  PERFORMED_BY[actionType] === 'database';
 
 /**
  * Does what decided actions say, in the transaction that decides: what our database performs is done, what LINE is asked to do becomes

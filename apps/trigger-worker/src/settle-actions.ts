@@ -20,6 +20,7 @@ import {
 import {
   conditionsStillHold,
   getRuleStates,
+  isPerformedHere,
   type LogEntry,
   type ReasonCode,
   type RuleState,
@@ -30,7 +31,7 @@ import { type FactsOfAction, loadActionFacts } from './action-facts.ts';
 import { reasonOfBranch } from './branch.ts';
 import { givenUp, hinderedAtFirst, hinderedAtLast } from './hindrances.ts';
 import type { Take } from './in-hand.ts';
-import { isPerformedHere, performActions } from './perform.ts';
+import { performActions } from './perform.ts';
 import { type Targets, targetsOf } from './targets.ts';
 import { traceDecision } from './trace.ts';
 import { withinCaps } from './within-caps.ts';

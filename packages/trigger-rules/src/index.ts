@@ -25,6 +25,18 @@ export {
   type PageOutcome,
   startEnrolment,
 } from './enrol.ts';
+export {
+  type Candidate,
+  type Cause,
+  type Evaluated,
+  entryOf,
+  evaluateEvent,
+  isPerformedHere,
+  type Known,
+  MAX_DEPTH,
+  type Person,
+  ruleFields,
+} from './evaluate-event.ts';
 export { type Firing, passGate } from './gate.ts';
 export { listRules, type RuleDetail, type RuleSummary, showRule } from './inspect.ts';
 export { TRIGGER_RULE_INVARIANTS } from './invariants.ts';
