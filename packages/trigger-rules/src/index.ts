@@ -8,7 +8,7 @@ export {
   setRuleEnabled,
   setRuleMode,
 } from './author.ts';
-export { type FrequencyCap, holdRoom, listFrequencyCaps, type Room, setFrequencyCap } from './caps.ts';
+export { campaignReaches, type FrequencyCap, holdRoom, listFrequencyCaps, type Room, setFrequencyCap } from './caps.ts';
 export { type AccountClock, loadClocks } from './clocks.ts';
 export {
   cancelEnrolment,
@@ -65,5 +65,5 @@ export { type ActionPlan, planAction } from './plan-action.ts';
 export { inQuietHours } from './quiet-hours.ts';
 export { conditionsStillHold, type Recheck, readRecheck, sourceToRecheck } from './recheck.ts';
 export { type CausedDecision, MAX_DECISIONS_PER_ROOT, spendRootBudget } from './root-budget.ts';
-export type { ReadRule, TriggerRule } from './rule.ts';
+export { parseRule, type ReadRule, type RuleRow, type TriggerRule } from './rule.ts';
 export { type FoundScheduledRule, findScheduledRule, type ScheduledRule } from './scheduled-rule.ts';
