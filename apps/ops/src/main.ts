@@ -11,6 +11,7 @@ import { runCampaigns } from './campaigns/run.ts';
 import { runCycles } from './cycles.ts';
 import { runDeliveries } from './deliveries.ts';
 import { runDryRun } from './dry-run.ts';
+import { runExplain } from './explain.ts';
 import { runMenus } from './menus.ts';
 import { runMigrate } from './migrate.ts';
 import { runRules } from './rules/index.ts';
@@ -29,6 +30,7 @@ const HELP = `usage: dueline <command>
   cycles …           see, run, pause or cancel cycles of time-based rules; 'cycles --help' says how (DATABASE_URL)
   deliveries …       send a message again, or leave it alone, when nobody knows; 'deliveries --help' says how (DATABASE_URL)
   dry-run …          what a rule would have done with what happened; 'dry-run --help' says how (DATABASE_URL)
+  explain …          why a rule fired for a person, or why it did not; 'explain --help' says how (DATABASE_URL)
   menus …            register the rich menus that rules switch to; 'menus --help' says how (DATABASE_URL)
   rules …            author, publish and look at rules, from files; 'rules --help' says how (DATABASE_URL)
 `;
@@ -71,6 +73,7 @@ const WITH_ARGUMENTS: Readonly<Record<string, () => Promise<void>>> = {
   cycles: asPerson(runCycles),
   deliveries: asPerson(runDeliveries),
   'dry-run': asPerson(runDryRun),
+  explain: asPerson(runExplain),
   menus: asPerson(runMenus),
   rules: asPerson(runRules),
   account: () => runAccount(rest, { env, print, login: login(), readSecret: () => text(process.stdin) }),

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => own[Symbol.asyncDispose]());
 
-const RUNS = 8;
+const RUNS = 5;
 const BEGINNING = '2000-01-01T00:00:00Z';
 
 /** What the worker decided of events under a rule, as history has it. */

@@ -204,15 +204,18 @@ async function take(
   }
 }
 
-/** What is due, and everything that is told, and what follows from that. */
+/** Everything that is told, and what follows from that, each behind what is due by then. */
 async function decideAll(db: Db): Promise<void> {
   const deps = decideDeps(db);
-  await processDueActions(deps, claimOf('inline'))();
+  const settle = processDueActions(deps, claimOf('inline'));
+  await settle();
   for (;;) {
     const tickets = await announceAll(db);
     if (tickets.length === 0) break;
-    for (const ticket of tickets)
+    for (const ticket of tickets) {
       await handleTriggerEvents(deps, ticket.topic)(message(ticket, { tickets: [ticket] }), context);
+      await settle();
+    }
   }
   if (deps.errors.length > 0) throw new Error(`a decision failed: ${JSON.stringify(deps.errors)}`);
 }

@@ -10,6 +10,7 @@ export type DeviationCode =
   | 'people_as_now'
   | 'values_cut'
   | 'limits_as_now'
+  | 'done_when_due'
   | 'waits_not_followed'
   | 'checked_again_when_due'
   | 'root_budget_left_out';
@@ -29,6 +30,7 @@ const SAYS: Readonly<Record<DeviationCode, string>> = {
   values_cut: 'some values were too long for the history of attributes, and are taken for absent',
   limits_as_now:
     'caps, quiet hours and the zone of the account are as they are now, and a cap takes away no message that others sent',
+  done_when_due: 'what waits is taken to be done at the moment at which it is due',
   waits_not_followed:
     'whether what people would have waited for came is not looked at: their messages are counted as "perhaps"',
   checked_again_when_due: 'whether the conditions still held when a message was due is not looked at',
@@ -51,6 +53,7 @@ export function deviationsOf(
     people_as_now: needs.clock || hasWords,
     values_cut: uncertain > 0,
     limits_as_now: (rule.isCapped && caps.length > 0) || quietPolicy !== null || rule.frequency.startsWith('once_per'),
+    done_when_due: delay !== undefined && (rule.reentry === 'not_while_open' || rule.isCapped),
     waits_not_followed: delay !== undefined && delay.mode !== 'normal',
     checked_again_when_due: delay?.reEvaluateConditions === true,
     root_budget_left_out: rule.sourceType === 'attribute_changed',

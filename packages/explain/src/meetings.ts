@@ -2,7 +2,7 @@ import type { Facts } from '@dueline/conditions';
 import type { Tx } from '@dueline/db';
 import type { ArchivedEvent } from '@dueline/db/changes';
 import { loadMemberships, loadMoreOfEvents, membershipKey } from '@dueline/recipients';
-import { fieldsFor, type Known, listensTo, requirementsOf, type TriggerRule } from '@dueline/trigger-rules';
+import { fieldsFor, type Known, requirementsOf, type TriggerRule } from '@dueline/trigger-rules';
 import { loadPeopleThen, type PersonThen } from './people-then.ts';
 import type { Account } from './rule-then.ts';
 
@@ -23,16 +23,16 @@ export async function loadMeetings(
   account: Account,
   { events, rules }: { events: readonly ArchivedEvent[]; rules: readonly TriggerRule[] },
 ): Promise<(archived: ArchivedEvent, rule: TriggerRule) => Meeting> {
-  const met = events.filter(({ event }) => rules.some((rule) => listensTo(rule, event)));
-  const userIds = [...new Set(met.map(({ event }) => event.userId))];
-  const sinceMicros = Math.min(...met.map(({ decidedMicros }) => decidedMicros));
+  if (events.length === 0) return () => ({ known: undefined, isUncertain: false });
+  const userIds = [...new Set(events.map(({ event }) => event.userId))];
+  const sinceMicros = Math.min(...events.map(({ decidedMicros }) => decidedMicros));
   const people = await loadPeopleThen(tx, account, { userIds, sinceMicros, attributes: attributesOf(rules) });
   const audiences = new Set(rules.flatMap((rule) => [...requirementsOf(rule).audiences]));
   const members = await loadMemberships(
     tx,
     userIds.flatMap((userId) => [...audiences].map((audienceId) => ({ ...tenantOf(account), userId, audienceId }))),
   );
-  const asked = rules.some((rule) => requirementsOf(rule).eventFields.size > 0) ? met.map(({ event }) => event) : [];
+  const asked = rules.some((rule) => requirementsOf(rule).eventFields.size > 0) ? events.map(({ event }) => event) : [];
   const moreOf = await loadMoreOfEvents(tx, asked);
   return (archived, rule) => {
     const { event, decidedMicros } = archived;

@@ -94,3 +94,7 @@ export function readDocument(account: Account, document: RuleDocument, id = '0')
     drops: account.quietPolicy === 'drop',
   });
 }
+
+/** The version that held at an instant; undefined: the rule was not made yet. */
+export const versionAt = (versions: readonly RuleVersion[], micros: number): RuleVersion | undefined =>
+  versions.findLast(({ sinceMicros }) => sinceMicros <= micros);
