@@ -10,6 +10,8 @@ import { runAudit } from './audit.ts';
 import { runCampaigns } from './campaigns/run.ts';
 import { runCycles } from './cycles.ts';
 import { runDeliveries } from './deliveries.ts';
+import { runDryRun } from './dry-run.ts';
+import { runExplain } from './explain.ts';
 import { runHistory, runTimeline } from './history/index.ts';
 import { runMenus } from './menus.ts';
 import { runMigrate } from './migrate.ts';
@@ -29,6 +31,8 @@ const HELP = `usage: dueline <command>
   cycles …           see, run, pause or cancel cycles of time-based rules; 'cycles --help' says how (DATABASE_URL)
   deliveries …       send a message again, or leave it alone, when nobody knows; 'deliveries --help' says how (DATABASE_URL)
   history …          what was decided under a rule or about a person; 'history --help' says how (DATABASE_URL)
+  dry-run …          what a rule would have done with what happened; 'dry-run --help' says how (DATABASE_URL)
+  explain …          why a rule fired for a person, or why it did not; 'explain --help' says how (DATABASE_URL)
   menus …            register the rich menus that rules switch to; 'menus --help' says how (DATABASE_URL)
   rules …            author, publish and look at rules, from files; 'rules --help' says how (DATABASE_URL)
   timeline …         a person's past and what is to come; 'timeline --help' says how (DATABASE_URL)
@@ -72,6 +76,8 @@ const WITH_ARGUMENTS: Readonly<Record<string, () => Promise<void>>> = {
   cycles: asPerson(runCycles),
   deliveries: asPerson(runDeliveries),
   history: asPerson(runHistory),
+  'dry-run': asPerson(runDryRun),
+  explain: asPerson(runExplain),
   menus: asPerson(runMenus),
   rules: asPerson(runRules),
   timeline: asPerson(runTimeline),

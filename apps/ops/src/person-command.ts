@@ -40,6 +40,8 @@ interface PersonCommand<Option extends string> {
   readonly lists?: readonly string[];
   /** Options that take nothing. */
   readonly flags?: readonly string[];
+  /** How long a statement may take, when that is longer than for others. */
+  readonly statementTimeoutMs?: number;
   /** Reads what was typed, before the database is asked. @throws UsageError */
   readonly workOf: (words: Words<Option>) => Work;
 }
@@ -90,7 +92,14 @@ export async function runForPerson<Option extends string>(
     }
     const words = parseWords(args, command);
     const work = command.workOf(words);
-    const { json, lines, isWhole } = await withAccount(deps.env, { account: words.values.account }, work);
+    const { json, lines, isWhole } = await withAccount(
+      deps.env,
+      {
+        account: words.values.account,
+        ...(command.statementTimeoutMs !== undefined && { statementTimeoutMs: command.statementTimeoutMs }),
+      },
+      work,
+    );
     for (const line of words.values.json ? [JSON.stringify(json)] : lines) deps.print(line);
     return isWhole ? 0 : 1;
   } catch (error) {

@@ -1,9 +1,16 @@
 import { type Alongside, lockUsers, type Tx } from '@dueline/db';
 import type { CreatedDelivery } from '@dueline/deliveries';
 import { type ActionToSchedule, type Scheduled, scheduleMany } from '@dueline/scheduled-actions';
-import { type LogEntry, recordScheduled, sourceToRecheck } from '@dueline/trigger-rules';
-import { type Candidate, entryOf, ruleFields } from './evaluate-event.ts';
-import { type ActionToPerform, isPerformedHere, performActions } from './perform.ts';
+import {
+  type Candidate,
+  entryOf,
+  isPerformedHere,
+  type LogEntry,
+  recordScheduled,
+  ruleFields,
+  sourceToRecheck,
+} from '@dueline/trigger-rules';
+import { type ActionToPerform, performActions } from './perform.ts';
 import type { Prepared } from './prepare.ts';
 import { traceDecision } from './trace.ts';
 

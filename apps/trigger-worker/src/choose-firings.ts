@@ -2,12 +2,12 @@ import type { Tx } from '@dueline/db';
 import { findOpen } from '@dueline/scheduled-actions';
 import {
   applyLimits,
+  type Candidate,
   inQuietHours,
   type LogEntry,
   MAX_DECISIONS_PER_ROOT,
   spendRootBudget,
 } from '@dueline/trigger-rules';
-import type { Candidate } from './evaluate-event.ts';
 import { historyOf, type Prepared, prepare, type Sorted } from './prepare.ts';
 
 type Ending = Parameters<typeof historyOf>[1];

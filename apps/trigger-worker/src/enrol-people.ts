@@ -5,6 +5,8 @@ import type { CreatedDelivery } from '@dueline/deliveries';
 import { TransientError } from '@dueline/kernel';
 import { type LineUser, pageOfUsers } from '@dueline/recipients';
 import {
+  type Candidate,
+  type Cause,
   claimEnrolmentPage,
   conditionsStillHold,
   type EnrolmentPage,
@@ -14,6 +16,7 @@ import {
   giveBackEnrolmentPage,
   holdEnrolmentPage,
   type LogEntry,
+  needsFriend,
   readRecheck,
   recordDecisions,
   sourceToRecheck,
@@ -23,9 +26,7 @@ import { attentionItems } from './attention-items.ts';
 import { carryOut } from './carry-out.ts';
 import { chooseFirings } from './choose-firings.ts';
 import type { DecideDeps } from './deps.ts';
-import type { Candidate, Cause } from './evaluate-event.ts';
 import { loadPeopleFacts } from './people-facts.ts';
-import { needsFriend } from './perform.ts';
 
 /** People that one page looks at. */
 const PAGE_SIZE = 500;

@@ -2,12 +2,11 @@ import type { Facts } from '@dueline/conditions';
 import { SOURCE_TYPES, type Tenant } from '@dueline/contracts';
 import type { Tx } from '@dueline/db';
 import type { OutboxEvent } from '@dueline/db/changes';
-import { type EventDetails, type LineUser, loadEventDetails } from '@dueline/recipients';
+import { type LineUser, loadMoreOfEvents } from '@dueline/recipients';
 import {
   fieldsFor,
   listensTo,
   liveRules,
-  type MoreOfEvent,
   type ReadRule,
   requirementsOf,
   sourceKeysOf,
@@ -36,36 +35,9 @@ export async function loadEventFacts(
     meetings.map(({ event, needs }): Wanted => ({ ...tenant, userId: event.userId, needs })),
   );
   const asked = meetings.filter(({ needs }) => needs.eventFields.size > 0).map(({ event }) => event);
-  const details = await detailsOf(tx, asked);
+  const moreOf = await loadMoreOfEvents(tx, asked);
   return (event) => (rule, user) => ({
     ...people({ ...tenant, ...user }, requirementsOf(rule)),
-    event: fieldsFor(rule, event, moreOf(event, details)),
+    event: fieldsFor(rule, event, moreOf(event)),
   });
-}
-
-function detailsOf(tx: Tx, events: readonly OutboxEvent[]): Promise<EventDetails> {
-  const idsOf = (idOf: (event: OutboxEvent) => string | undefined) => [
-    ...new Set(events.flatMap((event) => idOf(event) ?? [])),
-  ];
-  return loadEventDetails(tx, {
-    formSubmissions: idsOf((event) => (event.topic === 'form_submitted' ? event.formSubmissionId : undefined)),
-    bookings: idsOf((event) => (event.topic === 'booking_event' ? event.bookingId : undefined)),
-    customEvents: idsOf((event) => (event.topic === 'custom_event' ? event.customEventId : undefined)),
-  });
-}
-
-function moreOf(event: OutboxEvent, { answers, bookings, payloads }: EventDetails): MoreOfEvent {
-  switch (event.topic) {
-    case 'form_submitted':
-      return { answers: answers.get(event.formSubmissionId) };
-    case 'booking_event':
-      return { ...bookings.get(event.bookingId) };
-    case 'custom_event':
-      return { payload: payloads.get(event.customEventId) };
-    case 'attribute_changed':
-    case 'campaign_click':
-    case 'friend_track_event_inserted':
-    case 'delivery_settled':
-      return {};
-  }
 }

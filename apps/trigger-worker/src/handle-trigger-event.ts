@@ -17,12 +17,19 @@ import { discarded, type Handler } from '@dueline/mq';
 import { getLineUsers, lineUserKey } from '@dueline/recipients';
 import { safeErrorText } from '@dueline/runtime';
 import { lockToldActions, wakeDue } from '@dueline/scheduled-actions';
-import { countUnmatched, type LogEntry, type ReasonCode, recordDecisions } from '@dueline/trigger-rules';
+import {
+  countUnmatched,
+  type Evaluated,
+  evaluateEvent,
+  type LogEntry,
+  type ReasonCode,
+  recordDecisions,
+  type TriggerRule,
+} from '@dueline/trigger-rules';
 import { attentionItems } from './attention-items.ts';
 import { carryOut } from './carry-out.ts';
 import { chooseFirings } from './choose-firings.ts';
 import type { DecideDeps } from './deps.ts';
-import { type Evaluated, evaluateEvent } from './evaluate-event.ts';
 import { loadEventFacts, rulesFor } from './event-facts.ts';
 import { followPeople } from './follow-people.ts';
 import { decideInHand, type Take } from './in-hand.ts';
@@ -170,9 +177,11 @@ async function evaluateEvents(tx: Tx, tenant: Tenant, events: readonly OutboxEve
   if (rules.length === 0) return { candidates: [], rejected: [], flooding: [] };
   const users = await getLineUsers(tx, events);
   const factsFor = await loadEventFacts(tx, { tenant, events, rules });
-  const evaluated = events.map((event) =>
-    evaluateEvent(event, rules, { user: users.get(lineUserKey(event)), factsFor: factsFor(event) }),
-  );
+  const evaluated = events.map((event) => {
+    const user = users.get(lineUserKey(event));
+    const known = user && { user, factsFor: (rule: TriggerRule) => factsFor(event)(rule, user) };
+    return evaluateEvent(event, rules, known);
+  });
   return {
     candidates: evaluated.flatMap(({ candidates }) => candidates),
     rejected: evaluated.flatMap(({ rejected }) => rejected),

@@ -2,8 +2,7 @@ import type { EventTopic, Tenant, Ticket } from '@dueline/contracts';
 import { type Db, lockUsers, type Tx } from '@dueline/db';
 import { type OutboxEvent, peekEventUsers } from '@dueline/db/changes';
 import { checkAndCompleteDelayWait, type Fact, isAwaited, type WaitMet } from '@dueline/scheduled-actions';
-import type { LogEntry } from '@dueline/trigger-rules';
-import { entryOf } from './evaluate-event.ts';
+import { entryOf, type LogEntry } from '@dueline/trigger-rules';
 
 /**
  * Whether events of this topic need the locks of their people and a look at who waits. Attributes change by the hundred thousand, and

@@ -1,8 +1,7 @@
 import type { Tx } from '@dueline/db';
 import type { OutboxEvent } from '@dueline/db/changes';
 import { anchorRef, type MovedAnchor, type Recomputed, recomputeAnchored } from '@dueline/scheduled-actions';
-import type { LogEntry } from '@dueline/trigger-rules';
-import { entryOf } from './evaluate-event.ts';
+import { entryOf, type LogEntry } from '@dueline/trigger-rules';
 
 /** The dates that an event moved, as far as anything may hang on them. Pure. */
 export function anchorsOf(event: OutboxEvent): MovedAnchor[] {

@@ -1,5 +1,5 @@
 import { loadChannelIds } from '@dueline/accounts';
-import { type ActionRequest, PERFORMED_BY } from '@dueline/contracts';
+import type { ActionRequest } from '@dueline/contracts';
 import type { Tx } from '@dueline/db';
 import { depthsOf } from '@dueline/db/changes';
 import {
@@ -10,6 +10,7 @@ import {
   type WebhookDeliveryToCreate,
 } from '@dueline/deliveries';
 import { type AttributeToSet, changeMembership, type MembershipChange, setAttributes } from '@dueline/recipients';
+import { isPerformedHere } from '@dueline/trigger-rules';
 import { isMenuRequest, type MenuToSwitch, switchMenus } from './switch-menus.ts';
 import { audienceOf } from './targets.ts';
 import type { Words } from './wording.ts';
@@ -19,14 +20,6 @@ export interface ActionToPerform extends Omit<DeliveryToCreate, 'channelId' | 'r
   readonly request: ActionRequest;
   readonly words: Words;
 }
-
-/** Whether our own database performs the action, so that it is done with the decision. */
-export const isPerformedHere = ({ actionType }: Pick<ActionRequest, 'actionType'>): boolean =>
-  PERFORMED_BY[actionType] === 'database';
-
-/** Whether the action is for people who follow the account only: LINE does nothing for others. */
-export const needsFriend = ({ actionType }: Pick<ActionRequest, 'actionType'>): boolean =>
-  PERFORMED_BY[actionType] === 'line';
 
 /**
  * Does what decided actions say, in the transaction that decides: what our database performs is done, what LINE or a receiver of

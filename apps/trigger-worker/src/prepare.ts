@@ -1,6 +1,12 @@
 import type { Tx } from '@dueline/db';
-import { type ActionPlan, type LogEntry, planAction } from '@dueline/trigger-rules';
-import { type Candidate, entryOf, ruleFields } from './evaluate-event.ts';
+import {
+  type ActionPlan,
+  type Candidate,
+  entryOf,
+  type LogEntry,
+  planAction,
+  ruleFields,
+} from '@dueline/trigger-rules';
 import { missingTarget, targetsOf } from './targets.ts';
 import { type Words, wordingFor } from './wording.ts';
 

@@ -18,10 +18,10 @@ import {
   planAction,
   recordDecisions,
   recordScheduled,
+  ruleFields,
   type ScheduledRule,
 } from '@dueline/trigger-rules';
 import type { DecideDeps } from './deps.ts';
-import { ruleFields } from './evaluate-event.ts';
 
 /** How long one message reads a cycle before it gives it back, so that cycles of other accounts have their turn. */
 const TURN_MS = 20_000;

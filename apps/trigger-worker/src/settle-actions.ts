@@ -21,6 +21,7 @@ import {
   conditionsStillHold,
   getRuleStates,
   type LogEntry,
+  needsFriend,
   type ReasonCode,
   type RuleState,
   readRecheck,
@@ -30,7 +31,7 @@ import { type FactsOfAction, loadActionFacts } from './action-facts.ts';
 import { reasonOfBranch } from './branch.ts';
 import { givenUp, hinderedAtFirst, hinderedAtLast } from './hindrances.ts';
 import type { Take } from './in-hand.ts';
-import { needsFriend, performActions } from './perform.ts';
+import { performActions } from './perform.ts';
 import { type Targets, targetsOf } from './targets.ts';
 import { traceDecision } from './trace.ts';
 import { withinCaps } from './within-caps.ts';

@@ -11,10 +11,25 @@ import { type Db, inTransaction, type Tx } from './open.ts';
  */
 export function inTenant<T>(db: Db, tenant: Tenant, work: (tx: Tx) => Promise<T>): Promise<T> {
   return inTransaction(db, async (tx) => {
-    await tx.execute(sql`
-      select set_config('app.organization_id', ${tenant.organizationId}, true),
-             set_config('app.line_oa_id', ${tenant.lineOaId}, true)`);
-    await tx.execute(sql`set local role dueline_tenant`);
+    await becomeTenant(tx, tenant);
     return work(tx);
   });
+}
+
+/**
+ * The same for what must not write: one state of the database from begin to end, and whatever would change it is refused. It holds back the
+ * clean-up of dead rows while it runs.
+ */
+export function readTenant<T>(db: Db, tenant: Tenant, work: (tx: Tx) => Promise<T>): Promise<T> {
+  return inTransaction(db, async (tx) => {
+    await tx.execute(sql`set transaction isolation level repeatable read, read only`);
+    await becomeTenant(tx, tenant);
+    return work(tx);
+  });
+}
+
+async function becomeTenant(tx: Tx, { organizationId, lineOaId }: Tenant): Promise<void> {
+  await tx.execute(sql`
+    select set_config('app.organization_id', ${organizationId}, true), set_config('app.line_oa_id', ${lineOaId}, true)`);
+  await tx.execute(sql`set local role dueline_tenant`);
 }

@@ -1,4 +1,5 @@
 import { column, sql, type Tx } from '@dueline/db';
+import type { OutboxEvent } from '@dueline/db/changes';
 
 /** Facts whose rows say more than their events do, by the id of the row. */
 export interface EventDetails {
@@ -35,4 +36,44 @@ async function documents<Document>(
     sql`${select} where id = any(${column(ids, 'bigint')})`,
   );
   return new Map(rows.map(({ id, document }) => [id, document]));
+}
+
+/** What the row of an event says beyond the event. */
+interface MoreOfEvent {
+  readonly answers?: unknown;
+  readonly name?: string;
+  readonly startsAt?: string;
+  readonly payload?: unknown;
+}
+
+/** What the rows of these events say beyond them: answers of forms, bookings as they stand now, payloads of custom events. Pure once it is loaded. */
+export async function loadMoreOfEvents(
+  tx: Tx,
+  events: readonly OutboxEvent[],
+): Promise<(event: OutboxEvent) => MoreOfEvent> {
+  const idsOf = (idOf: (event: OutboxEvent) => string | undefined) => [
+    ...new Set(events.flatMap((event) => idOf(event) ?? [])),
+  ];
+  const details = await loadEventDetails(tx, {
+    formSubmissions: idsOf((event) => (event.topic === 'form_submitted' ? event.formSubmissionId : undefined)),
+    bookings: idsOf((event) => (event.topic === 'booking_event' ? event.bookingId : undefined)),
+    customEvents: idsOf((event) => (event.topic === 'custom_event' ? event.customEventId : undefined)),
+  });
+  return (event) => moreOf(event, details);
+}
+
+function moreOf(event: OutboxEvent, { answers, bookings, payloads }: EventDetails): MoreOfEvent {
+  switch (event.topic) {
+    case 'form_submitted':
+      return { answers: answers.get(event.formSubmissionId) };
+    case 'booking_event':
+      return { ...bookings.get(event.bookingId) };
+    case 'custom_event':
+      return { payload: payloads.get(event.customEventId) };
+    case 'attribute_changed':
+    case 'campaign_click':
+    case 'friend_track_event_inserted':
+    case 'delivery_settled':
+      return {};
+  }
 }

@@ -9,7 +9,7 @@ export {
 } from './audience.ts';
 export { type BookingReport, cancelBooking, createBooking, moveBooking } from './booking.ts';
 export { type CustomEvent, recordCustomEvent } from './custom-event.ts';
-export { type EventDetails, loadEventDetails } from './event-details.ts';
+export { type EventDetails, loadEventDetails, loadMoreOfEvents } from './event-details.ts';
 export { createForm, type FormSubmission, submitForm } from './form.ts';
 export { type FriendEvent, recordFriendEvent, updateFollowing } from './friend.ts';
 export { getLineUsers, type LineUser, type LineUserKey, lineUserKey, pageOfUsers } from './line-user.ts';

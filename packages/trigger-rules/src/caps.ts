@@ -1,5 +1,5 @@
 import type { Tenant } from '@dueline/contracts';
-import { column, type Db, inTenant, sql, type Tx } from '@dueline/db';
+import { column, type Db, inTenant, type SQL, sql, type Tx } from '@dueline/db';
 import { PermanentError } from '@dueline/kernel';
 import { z } from 'zod';
 import { within } from './author.ts';
@@ -98,6 +98,17 @@ export async function holdRoom(tx: Tx, people: readonly (Person & Tenant)[]): Pr
   };
 }
 
+/** Whether a `campaign` whose people are frozen counts for the caps of this person: it was not cancelled before it got to them. */
+export const campaignReaches = (userId: SQL): SQL => sql`
+  (campaign.cast_type = 'broadcast' or exists (
+    select from (select user_ids, chunk_no from campaign_chunk as chunk
+                  where chunk.campaign_id = campaign.id and chunk.user_ids[1] <= ${userId}
+                  order by chunk.user_ids[1] desc limit 1) as nearest
+     where ${userId} = any(nearest.user_ids)
+       and (campaign.status <> 'cancel' or exists (
+         select from delivery where delivery.campaign_id = campaign.id and delivery.chunk_no = nearest.chunk_no
+            and delivery.status in ('accepted', 'unknown')))))`;
+
 async function countRoom(tx: Tx, people: readonly (Person & Tenant)[]): Promise<Map<string, number>> {
   const distinct = [...new Map(people.map((person) => [personKey(person), person])).values()];
   const col = (read: (person: Person & Tenant) => string, type: 'bigint' | 'text') => column(distinct.map(read), type);
@@ -119,14 +130,7 @@ async function countRoom(tx: Tx, people: readonly (Person & Tenant)[]): Promise<
              - (select count(*) from unnest(held.sent_at) as at where at > since.at)
              - (select count(*) from campaign
                  where campaign.line_oa_id = held.line_oa_id and campaign.frozen_at > since.at
-                   and (campaign.cast_type = 'broadcast' or exists (
-                     select from (select user_ids, chunk_no from campaign_chunk as chunk
-                                   where chunk.campaign_id = campaign.id and chunk.user_ids[1] <= held.user_id
-                                   order by chunk.user_ids[1] desc limit 1) as nearest
-                      where held.user_id = any(nearest.user_ids)
-                        and (campaign.status <> 'cancel' or exists (
-                          select from delivery where delivery.campaign_id = campaign.id and delivery.chunk_no = nearest.chunk_no
-                             and delivery.status in ('accepted', 'unknown')))))))::int as room
+                   and ${campaignReaches(sql`held.user_id`)}))::int as room
       from held
       join frequency_cap as cap on cap.line_oa_id = held.line_oa_id
      cross join lateral (select app_now() - make_interval(secs => cap.window_seconds) as at) as since

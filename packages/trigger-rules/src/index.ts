@@ -8,7 +8,7 @@ export {
   setRuleEnabled,
   setRuleMode,
 } from './author.ts';
-export { type FrequencyCap, holdRoom, listFrequencyCaps, type Room, setFrequencyCap } from './caps.ts';
+export { campaignReaches, type FrequencyCap, holdRoom, listFrequencyCaps, type Room, setFrequencyCap } from './caps.ts';
 export { type AccountClock, loadClocks } from './clocks.ts';
 export { type CountedEntry, countUnmatched } from './count-unmatched.ts';
 export {
@@ -26,6 +26,19 @@ export {
   type PageOutcome,
   startEnrolment,
 } from './enrol.ts';
+export {
+  type Candidate,
+  type Cause,
+  type Evaluated,
+  entryOf,
+  evaluateEvent,
+  isPerformedHere,
+  type Known,
+  MAX_DEPTH,
+  needsFriend,
+  type Person,
+  ruleFields,
+} from './evaluate-event.ts';
 export { type Firing, passGate } from './gate.ts';
 export { listRules, type RuleDetail, type RuleSummary, showRule } from './inspect.ts';
 export { TRIGGER_RULE_INVARIANTS } from './invariants.ts';
@@ -54,5 +67,5 @@ export { type ActionPlan, planAction } from './plan-action.ts';
 export { inQuietHours } from './quiet-hours.ts';
 export { conditionsStillHold, type Recheck, readRecheck, sourceToRecheck } from './recheck.ts';
 export { type CausedDecision, MAX_DECISIONS_PER_ROOT, spendRootBudget } from './root-budget.ts';
-export type { ReadRule, TriggerRule } from './rule.ts';
+export { parseRule, type ReadRule, type RuleRow, type TriggerRule } from './rule.ts';
 export { type FoundScheduledRule, findScheduledRule, type ScheduledRule } from './scheduled-rule.ts';

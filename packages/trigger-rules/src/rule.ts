@@ -29,6 +29,7 @@ interface RuleFields extends Tenant {
 /** A rule as it was when it was read; configs have been checked against their schemas. */
 export type TriggerRule<Type extends ActionType = ActionType> = RuleFields & RuleSource & RuleAction<Type>;
 
+/** A rule as its table, or a version of it, says it. */
 export type RuleRow = {
   id: string;
   organization_id: string;
@@ -63,6 +64,7 @@ export const DOCUMENT = sql`
 /** A row that another service wrote past our authoring may break its schema: such a rule is `invalid`, and harms no other. */
 export type ReadRule = { kind: 'rule'; rule: TriggerRule } | { kind: 'invalid'; row: RuleRow; problem: string };
 
+/** Checks what a row says against the schemas of its source and action. Pure. */
 export function parseRule(row: RuleRow): ReadRule {
   const source = parseRuleSource(row);
   const action = parseRuleAction(row);

@@ -1,13 +1,12 @@
 import { recordDeed, type Signed } from '@dueline/accounts';
 import type { Tenant } from '@dueline/contracts';
-import { type Db, inTenant, type Tx } from '@dueline/db';
+import { inTenant, type Tx } from '@dueline/db';
 import { PermanentError } from '@dueline/kernel';
 import {
   applyRules,
   deleteRule,
   listFrequencyCaps,
   listRules,
-  type RuleSummary,
   readRule,
   setFrequencyCap,
   setRuleEnabled,
@@ -16,12 +15,13 @@ import {
 } from '@dueline/trigger-rules';
 import { UsageError } from '../actions/command-line.ts';
 import { secondsOf } from '../actions/read-operation.ts';
-import { oneLine, tableOf } from '../actions/table.ts';
+import { tableOf } from '../actions/table.ts';
 import { type Answer, type PersonDeps, runForPerson, tellProblem, type Words, type Work } from '../person-command.ts';
 import { changeEnrolment, enrolmentsWork, paceOf, startWork } from './enrol.ts';
 import { RULES_HELP } from './help.ts';
 import { readRuleFiles } from './read-files.ts';
 import { renderApplied, renderRule, renderRules } from './render.ts';
+import { noRule, ruleOf } from './rule-of.ts';
 
 const OPTIONS = ['confirm', 'by', 'why', 'max', 'per', 'per-minute'] as const;
 type Option = (typeof OPTIONS)[number];
@@ -111,19 +111,6 @@ const showWork =
     if (rule === undefined) throw noRule(subject);
     return { json: { rule }, lines: renderRule(rule, account.timezone), isWhole: true };
   };
-
-const noRule = (subject: string) => new PermanentError(`the account has no rule ${oneLine(subject, 60)}`);
-
-/** By id, or by name. @throws PermanentError when that is not one rule of the account. */
-async function ruleOf(db: Db, account: Tenant, subject: string): Promise<RuleSummary> {
-  const rules = await listRules(db, account);
-  const byId = rules.find(({ id }) => id === subject);
-  const [rule, ...others] = byId === undefined ? rules.filter(({ document }) => document.name === subject) : [byId];
-  if (rule === undefined) throw noRule(subject);
-  if (others.length === 0) return rule;
-  const ids = [rule, ...others].map(({ id }) => id).join(', ');
-  throw new PermanentError(`several rules are called ${oneLine(subject, 60)}: name one by its id (${ids})`);
-}
 
 type Change = (tx: Tx, account: Tenant, ruleId: string) => Promise<boolean>;
 const CHANGES: Readonly<Record<string, { readonly change: Change; readonly says: string }>> = {

@@ -5,6 +5,7 @@ export {
   outboxLag,
   releaseEvents,
 } from './announce.ts';
+export { type ArchivedEvent, archivedNear, type EventsOf, findArchived, streamArchive } from './archive.ts';
 export { depthsOf } from './depth.ts';
 export type { EventOf, OutboxEvent } from './event.ts';
 export {

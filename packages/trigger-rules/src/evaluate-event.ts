@@ -1,12 +1,25 @@
 import type { Facts } from '@dueline/conditions';
-import type { RuleAction } from '@dueline/contracts';
+import { type ActionRequest, PERFORMED_BY, type Recipient, type RuleAction } from '@dueline/contracts';
 import type { OutboxEvent } from '@dueline/db/changes';
-import type { LineUser } from '@dueline/recipients';
-import { type LogEntry, listensTo, matchEvent, type ReadRule, type TriggerRule } from '@dueline/trigger-rules';
-import { needsFriend } from './perform.ts';
+import type { LogEntry } from './log.ts';
+import { listensTo, matchEvent } from './match.ts';
+import type { ReadRule, TriggerRule } from './rule.ts';
 
 /** How many changes that actions made may lead to each other; a rule that such a chain would set off once more is stopped. */
 export const MAX_DEPTH = 10;
+
+/** A person, as far as a decision looks at them. */
+export interface Person extends Recipient {
+  readonly isFollowing: boolean;
+}
+
+/** Whether our own database performs the action, so that it is done with the decision. */
+export const isPerformedHere = ({ actionType }: Pick<ActionRequest, 'actionType'>): boolean =>
+  PERFORMED_BY[actionType] === 'database';
+
+/** Whether the action is for people who follow the account only: LINE does nothing for others. */
+export const needsFriend = ({ actionType }: Pick<ActionRequest, 'actionType'>): boolean =>
+  PERFORMED_BY[actionType] === 'line';
 
 /** What sets off a rule: an event, or that somebody lets people enter who match it already. */
 export type Cause = Pick<
@@ -20,7 +33,7 @@ export interface Candidate {
   readonly rule: TriggerRule;
   readonly userId: string;
   /** The person, as the rule was judged. */
-  readonly user: LineUser;
+  readonly user: Person;
   /** What it was judged by. */
   readonly facts: Facts;
 }
@@ -35,12 +48,17 @@ export interface Evaluated {
 
 /** Whom an event is about, and what each rule is judged by. */
 export interface Known {
-  readonly user: LineUser | undefined;
-  readonly factsFor: (rule: TriggerRule, user: LineUser) => Facts;
+  readonly user: Person;
+  readonly factsFor: (rule: TriggerRule) => Facts;
 }
 
-/** Which rules an event sets off, and why the others do not. Rules that do not listen to it are not evaluated. Pure. */
-export function evaluateEvent(event: OutboxEvent, rules: readonly ReadRule[], { user, factsFor }: Known): Evaluated {
+/**
+ * Which rules an event sets off, and why the others do not. Rules that do not listen to it are not evaluated. Pure: whoever decides, explains or
+ * tries out a rule asks this.
+ *
+ * @param known Undefined: nobody knows the person.
+ */
+export function evaluateEvent(event: OutboxEvent, rules: readonly ReadRule[], known: Known | undefined): Evaluated {
   const candidates: Candidate[] = [];
   const rejected: LogEntry[] = [];
   const flooding: LogEntry[] = [];
@@ -51,7 +69,8 @@ export function evaluateEvent(event: OutboxEvent, rules: readonly ReadRule[], { 
     }
     const { rule } = read;
     if (!listensTo(rule, event)) continue;
-    const judged = user === undefined ? UNKNOWN : judge(rule, event, { user, facts: factsFor(rule, user) });
+    const judged =
+      known === undefined ? UNKNOWN : judge(rule, event, { user: known.user, facts: known.factsFor(rule) });
     if (!('decision' in judged)) candidates.push(judged);
     else {
       const isCounted = event.bulk && !rule.fullHistory && judged.decision === 'not_matched';

@@ -1,0 +1,91 @@
+import { stat } from 'node:fs/promises';
+import type { AccountName } from '@dueline/accounts';
+import type { Db } from '@dueline/db';
+import { dryRun } from '@dueline/explain';
+import { PermanentError } from '@dueline/kernel';
+import { listRules, type RuleDocument, readRule } from '@dueline/trigger-rules';
+import { UsageError } from './actions/command-line.ts';
+import { renderDryRun } from './dry-run-render.ts';
+import { type PersonDeps, runForPerson, type Words, type Work } from './person-command.ts';
+import { readRuleFiles } from './rules/read-files.ts';
+import { ruleOf } from './rules/rule-of.ts';
+import { timeOption } from './time-option.ts';
+
+const DRY_RUN_HELP = `usage: dueline dry-run <file[#n] | rule> [--from <time>] [--to <time>] [--against <rule>]
+all:   [--account <id>] [--json]
+
+Plays what happened in the account once more to a rule as it would be, and tells for each day how often it would have fired, for whom, and how
+many messages that would have been. Nothing is changed and nothing is sent.
+
+<file>     one rule as a file, as for 'rules apply'; of a list of rules, #n names one, from 0
+<rule>     a rule of the account by its id or name, a draft too
+--from     where to begin; 7d if not given
+--to       where to end; now if not given
+           2026-11-29T18:00 or 2026-11-29 on the clocks of the account, an instant with an offset, or how long ago: 12h, 7d, 4w
+--against  who is reached newly, and who no more, compared with this rule; if not given, the live rule of the same name
+
+What cannot be known from the past is told at the end. exit code: 0 done, 1 not done, 2 not understood.`;
+
+const OPTIONS = ['from', 'to', 'against'] as const;
+
+/** Runs `dueline dry-run …` and returns its exit code: 0 done, 1 not done, 2 not understood. */
+export const runDryRun = (deps: PersonDeps, args: readonly string[]): Promise<0 | 1 | 2> =>
+  runForPerson(deps, args, {
+    ...{ name: 'dry-run', help: DRY_RUN_HELP, options: OPTIONS, workOf, statementTimeoutMs: STATEMENT_TIMEOUT_MS },
+  });
+
+/** A person waits for it, and no worker; each statement reads one batch. */
+const STATEMENT_TIMEOUT_MS = 120_000;
+
+function workOf({ values, positionals }: Words<(typeof OPTIONS)[number]>): Work {
+  const [subject, ...rest] = positionals;
+  if (subject === undefined || rest.length > 0)
+    throw new UsageError('dry-run needs one file, or the id or name of one rule');
+  const from = timeOption('from', values.from ?? '7d');
+  const to = values.to === undefined ? undefined : timeOption('to', values.to);
+  return async (db, account) => {
+    const tried = await triedOf(db, account, subject);
+    const against = values.against === undefined ? tried.against : (await ruleOf(db, account, values.against)).id;
+    const range = { from: await from(db, account), to: await to?.(db, account) };
+    const run = await dryRun(db, account, { draft: tried.draft, against, ...range });
+    const json = { rule: tried.draft.name, against: against ?? null, ...run };
+    return { json, lines: renderDryRun(run, { name: tried.draft.name, zone: account.timezone }), isWhole: true };
+  };
+}
+
+interface Tried {
+  readonly draft: RuleDocument;
+  /** The rule that it would take the place of. */
+  readonly against: string | undefined;
+}
+
+async function triedOf(db: Db, account: AccountName, subject: string): Promise<Tried> {
+  const file = await fileOf(subject);
+  if (file === undefined) {
+    const { id, document } = await ruleOf(db, account, subject);
+    return { draft: document, against: document.mode === 'draft' ? undefined : id };
+  }
+  const sources = await readRuleFiles([file.path]);
+  const source = file.n === undefined && sources.length === 1 ? sources[0] : sources[file.n ?? sources.length];
+  if (source === undefined)
+    throw new PermanentError(`${file.path} has ${sources.length} rules: name one as ${file.path}#0`);
+  const read = readRule(source.document, '');
+  if ('problem' in read) throw new PermanentError(`${source.where}: ${read.problem}`);
+  const namesake = (await listRules(db, account)).find(
+    ({ document }) => document.name === read.rule.name && document.mode !== 'draft',
+  );
+  return { draft: read.rule, against: namesake?.id };
+}
+
+/** Undefined: there is no such file, so it is the name of a rule. */
+async function fileOf(subject: string): Promise<{ readonly path: string; readonly n: number | undefined } | undefined> {
+  const [, path = subject, n] = /^(.*)#(\d{1,4})$/.exec(subject) ?? [];
+  try {
+    if (!(await stat(path)).isFile()) throw new UsageError(`${path} is a folder: dry-run takes one rule`);
+    return { path, n: n === undefined ? undefined : Number(n) };
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
+    if (path.endsWith('.json')) throw new PermanentError(`${path}: there is no such file`);
+    return undefined;
+  }
+}

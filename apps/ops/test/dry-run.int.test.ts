@@ -1,0 +1,107 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Tenant } from '@dueline/contracts';
+import { columnOf, insertTenant, insertUsers, lineUserId, type TestDb, testDb } from '@dueline/db/testing';
+import { createRule } from '@dueline/trigger-rules';
+import { ruleDraft } from '@dueline/trigger-rules/testing';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { runDryRun } from '../src/dry-run.ts';
+
+let own: TestDb;
+let folder: string;
+let tenant: Tenant;
+beforeEach(async () => {
+  own = await testDb();
+  tenant = await insertTenant(own.db, { timezone: 'Asia/Tokyo' });
+  await insertUsers(own.db, tenant, 3);
+  folder = await mkdtemp(join(tmpdir(), 'dry-run-'));
+});
+afterEach(async () => {
+  await own[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true });
+});
+
+async function run(...args: string[]) {
+  const written = { out: [] as string[], error: [] as string[] };
+  const print = (line: string) => written.out.push(line);
+  const printError = (line: string) => written.error.push(line);
+  const code = await runDryRun({ env: { DATABASE_URL: own.url }, print, printError, login: 'mika' }, args);
+  return { out: written.out.join('\n'), error: written.error.join('\n'), code };
+}
+
+/** A plan changes, and that was decided a minute later. */
+async function changePlan(user: number, to: string): Promise<void> {
+  await own.db.$client.query(
+    'update line_user set attributes = jsonb_build_object($3::text, $4::text) where line_oa_id = $1 and user_id = $2',
+    [...[tenant.lineOaId, lineUserId(user), 'plan', to]],
+  );
+  await own.db.$client.query(
+    `with gone as (delete from event_outbox returning *)
+     insert into event_archive (event_id, topic, organization_id, line_oa_id, user_id, payload, bulk, occurred_at, recorded_at, root_id, depth)
+     select event_id, topic, organization_id, line_oa_id, user_id, payload, bulk, occurred_at, recorded_at, root_id, depth from gone`,
+  );
+}
+
+async function write(name: string, content: unknown): Promise<string> {
+  const path = join(folder, name);
+  await writeFile(path, JSON.stringify(content));
+  return path;
+}
+const gold = ruleDraft({ name: 'gold', sourceConfig: { attribute: 'plan', to: 'gold' } });
+
+test('a draft in a file is played over the past of the account: how often, for whom, and how many messages; nothing is written', async () => {
+  await changePlan(1, 'gold');
+  await changePlan(2, 'silver');
+  await changePlan(1, 'silver');
+  await changePlan(1, 'gold');
+  const file = await write('gold.json', gold);
+  const { out, code } = await run(file, '--from', '1d');
+  expect(code).toBe(0);
+  expect(out).toContain('fires     2 times for 1 person, of 4 events that it listens to');
+  expect(out).toContain('messages  2\n');
+  expect(out).toMatch(/\n\d{4}-\d\d-\d\d +4 +2 +2 {2}▇+\n/);
+  expect(out).toContain(lineUserId(1));
+  expect(out).toMatch(/not_matched +value_not_matched +2/);
+  expect(await columnOf(own.db, 'select count(*) from trigger_log union all select count(*) from delivery')).toEqual([
+    '0',
+    '0',
+  ]);
+});
+
+test('a draft is compared with the live rule of its name: who is reached newly, and who no more', async () => {
+  await createRule(own.db, tenant, gold);
+  await changePlan(1, 'gold');
+  await changePlan(2, 'silver');
+  const file = await write('rules.json', [gold, { ...gold, sourceConfig: { attribute: 'plan', to: 'silver' } }]);
+  const { out } = await run(`${file}#1`, '--from', '1d');
+  expect(out).toMatch(new RegExp(`newly reached {2}1 person: ${lineUserId(2)}\nno more {8}1 person: ${lineUserId(1)}`));
+  const { compared } = JSON.parse((await run('gold', '--from', '1d', '--json')).out) as { compared: object };
+  expect(compared).toMatchObject({ gains: { people: 0 }, loses: { people: 0 }, live: { fires: 1 } });
+});
+
+test('where history begins later than was asked, it says so', async () => {
+  await changePlan(1, 'gold');
+  const file = await write('gold.json', gold);
+  expect((await run(file, '--from', '2001-01-01')).out).toMatch(/history begins .*nothing before is played/);
+  expect(await run(file, '--from', '2001-01-01', '--to', '2002-01-01T12:00')).toMatchObject({
+    ...{ code: 1, error: expect.stringContaining('there is no history between 2000-12-31T15:00') },
+  });
+});
+
+test.for([
+  ['dry-run needs one file', 2, '--from', '7d'],
+  ['--from soon: a time is', 2, 'x', '--from', 'soon'],
+  ['none.json: there is no such file', 1, 'none.json'],
+  ['the account has no rule gold', 1, 'gold'],
+] as const)('%s', async ([problem, code, ...args]) => {
+  expect(await run(...args)).toMatchObject({ code, error: expect.stringContaining(problem) });
+});
+
+test('a rule that is set off by time, and one that is none, are told so', async () => {
+  const timed = { ...gold, sourceType: 'scheduled_time', sourceConfig: { cron: '@daily' } };
+  const rules = await write('rules.json', [timed, { ...gold, frequency: 'hourly' }]);
+  expect((await run(`${rules}#0`)).error).toContain('a rule that is set off by time meets no events');
+  expect((await run(`${rules}#1`)).error).toMatch(/rules.json#1: \/frequency: /);
+  expect((await run(rules)).error).toContain('has 2 rules: name one');
+});
