@@ -2,6 +2,7 @@ import type { Facts } from '@dueline/conditions';
 import { SOURCE_TYPES, type Tenant } from '@dueline/contracts';
 import type { Tx } from '@dueline/db';
 import type { OutboxEvent } from '@dueline/db/changes';
+import { campaignsOfIssues } from '@dueline/link-tracking';
 import { type EventDetails, type LineUser, loadEventDetails } from '@dueline/recipients';
 import {
   fieldsFor,
@@ -43,18 +44,26 @@ export async function loadEventFacts(
   });
 }
 
-function detailsOf(tx: Tx, events: readonly OutboxEvent[]): Promise<EventDetails> {
+/** What rows say beyond their events, and of which campaigns the clicked links are, by their issues. */
+interface Details extends EventDetails {
+  readonly campaigns: ReadonlyMap<string, string>;
+}
+
+async function detailsOf(tx: Tx, events: readonly OutboxEvent[]): Promise<Details> {
   const idsOf = (idOf: (event: OutboxEvent) => string | undefined) => [
     ...new Set(events.flatMap((event) => idOf(event) ?? [])),
   ];
-  return loadEventDetails(tx, {
+  const issues = idsOf((event) => (event.topic === 'campaign_click' ? (event.linkIssueId ?? undefined) : undefined));
+  const campaigns = await campaignsOfIssues(tx, issues);
+  const details = await loadEventDetails(tx, {
     formSubmissions: idsOf((event) => (event.topic === 'form_submitted' ? event.formSubmissionId : undefined)),
     bookings: idsOf((event) => (event.topic === 'booking_event' ? event.bookingId : undefined)),
     customEvents: idsOf((event) => (event.topic === 'custom_event' ? event.customEventId : undefined)),
   });
+  return { ...details, campaigns };
 }
 
-function moreOf(event: OutboxEvent, { answers, bookings, payloads }: EventDetails): MoreOfEvent {
+function moreOf(event: OutboxEvent, { answers, bookings, payloads, campaigns }: Details): MoreOfEvent {
   switch (event.topic) {
     case 'form_submitted':
       return { answers: answers.get(event.formSubmissionId) };
@@ -62,8 +71,9 @@ function moreOf(event: OutboxEvent, { answers, bookings, payloads }: EventDetail
       return { ...bookings.get(event.bookingId) };
     case 'custom_event':
       return { payload: payloads.get(event.customEventId) };
-    case 'attribute_changed':
     case 'campaign_click':
+      return { campaignId: event.linkIssueId === null ? undefined : campaigns.get(event.linkIssueId) };
+    case 'attribute_changed':
     case 'friend_track_event_inserted':
     case 'delivery_settled':
       return {};
