@@ -32,6 +32,9 @@ export interface Verdict {
   /** Waits that a click ended in time, that expired, and clicks that came too late; all three as planned in `waitsPlanned`. */
   readonly waits: Waits;
   readonly waitsPlanned: Waits;
+  /** Chains of rules that fed each other until the guard stopped them; planned are `loopsPlanned`. */
+  readonly loops: number;
+  readonly loopsPlanned: number;
   /** Campaigns that ended as `sent`; planned are `campaignsPlanned`. */
   readonly campaignsSent: number;
   readonly campaignsPlanned: number;
@@ -51,6 +54,8 @@ export interface Evidence {
   readonly cancelled: number;
   readonly waits: Waits;
   readonly waitsPlanned: Waits;
+  readonly loops: number;
+  readonly loopsPlanned: number;
   readonly campaignsSent: number;
   readonly campaignsPlanned: number;
   readonly violations: number;
@@ -61,7 +66,7 @@ const keyOf = ({ channelId, user, lid }: ReceiptRow): string => receiptKey({ cha
 /** Compares what LINE delivered with what the story planned. Pure. */
 export function judge(evidence: Evidence): Verdict {
   const { planned, receipts, cancelled, cancelledPlanned, waits, waitsPlanned } = evidence;
-  const { campaignsSent, campaignsPlanned, violations } = evidence;
+  const { loops, loopsPlanned, campaignsSent, campaignsPlanned, violations } = evidence;
   const counts = new Map<string, number>();
   for (const receipt of receipts) counts.set(keyOf(receipt), (counts.get(keyOf(receipt)) ?? 0) + 1);
   const received = [...planned.keys()].filter((key) => counts.has(key)).length;
@@ -77,6 +82,7 @@ export function judge(evidence: Evidence): Verdict {
     violations === 0 &&
     cancelled === cancelledPlanned &&
     isDeepStrictEqual(waits, waitsPlanned) &&
+    loops === loopsPlanned &&
     campaignsSent === campaignsPlanned;
   return {
     ...{
@@ -91,6 +97,8 @@ export function judge(evidence: Evidence): Verdict {
       cancelledPlanned,
       waits,
       waitsPlanned,
+      loops,
+      loopsPlanned,
       campaignsSent,
       campaignsPlanned,
       violations,

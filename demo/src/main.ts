@@ -6,9 +6,11 @@ import { createNarrator, invitation, type Narrator } from './narrate.ts';
 import { readActions, readCampaigns, readDecisions, readWaits, watchReceipts } from './observe.ts';
 import { planStory } from './plan.ts';
 import { PLANTING, PLANTS, type Plant } from './plant.ts';
-import { play } from './play.ts';
-import { playWaiting } from './play-waiting.ts';
+import { type CauseTimes, play } from './play.ts';
+import { playSources, readLoops, startClock } from './play-sources.ts';
+import { playWaiting, type WaitingScene } from './play-waiting.ts';
 import { channels, seed } from './seed.ts';
+import { LOOPS_PLANNED } from './sources-story.ts';
 import { announceDemo } from './stack/running.ts';
 import { type Stack, startStack } from './stack/stack.ts';
 import { CAMPAIGNS } from './story.ts';
@@ -33,10 +35,10 @@ async function tellStory(
   narrator: Narrator,
 ): Promise<{ verdict: Verdict; lastSeq: number }> {
   const { receipts: planned, cancelled: cancelledPlanned, ...story } = planStory();
-  const hasWaits = plant === undefined; // a fault is planted in the first scene, which is enough to notice it
-  const waiting = hasWaits ? story.waiting : new Map();
+  const isWhole = plant === undefined; // a fault is planted in the first scene, which is enough to notice it
+  const later = isWhole ? new Map([...story.sources, ...story.waiting]) : new Map();
   const cast = await seed(stack);
-  narrator.line('four organizations, 9,500 people, ten rules and two campaigns are there; the story begins');
+  narrator.line('four organizations, 9,500 people, 26 rules and two campaigns are there; the story begins');
 
   const fault = plant === undefined ? undefined : PLANTING[plant];
   if (fault?.when === 'before') await fault.plant(stack);
@@ -47,27 +49,37 @@ async function tellStory(
   await watch.settled(planned, patienceMs(plant));
   const { executeAt, cancelled } = await readActions(stack, cast);
   const scene = { stack, cast, tell: narrator.cause, tellTime: narrator.time };
-  const waitingTimes = hasWaits ? await playWaiting(scene) : [];
-  if (hasWaits) await watch.settled(waiting, patienceMs(plant));
+  const laterTimes = isWhole ? await playLater(scene, () => watch.settled(story.sources, patienceMs(plant))) : [];
+  if (isWhole) await watch.settled(later, patienceMs(plant));
   watch.stop();
 
   const campaigns = await readCampaigns(stack);
   const violations = (await stack.line.violations()).length;
   const verdict = judge({
-    planned: new Map([...planned, ...waiting]),
+    planned: new Map([...planned, ...later]),
     cancelledPlanned,
     receipts: watch.receipts,
-    causeTimes: new Map([...causeTimes, ...waitingTimes]),
+    causeTimes: new Map([...causeTimes, ...laterTimes]),
     executeAt,
     cancelled,
     waits: await readWaits(stack),
-    waitsPlanned: hasWaits ? WAITS_PLANNED : { unlocked: 0, expired: 0, late: 0 },
+    waitsPlanned: isWhole ? WAITS_PLANNED : { unlocked: 0, expired: 0, late: 0 },
+    loops: await readLoops(stack),
+    loopsPlanned: isWhole ? LOOPS_PLANNED : 0,
     campaignsSent: campaigns.filter(({ status }) => status === CAMPAIGN_STATUS.sent).length,
     campaignsPlanned: CAMPAIGNS.length,
     violations,
   });
   narrator.result(verdict, { decisions: await readDecisions(stack), campaigns });
   return { verdict, lastSeq: watch.receipts.at(-1)?.seq ?? 0 };
+}
+
+/** Something of each source, then three days. */
+async function playLater(scene: WaitingScene, settled: () => Promise<void>): Promise<CauseTimes> {
+  const told = await playSources(scene);
+  await settled();
+  const clock = await startClock(scene);
+  return new Map([...told, ...clock, ...(await playWaiting(scene))]);
 }
 
 async function run(options: Options): Promise<number> {

@@ -71,12 +71,13 @@ function countBy(receipts: readonly ReceiptRow[], keyOf: (receipt: ReceiptRow) =
 }
 
 function resultRows(verdict: Verdict): string[] {
-  const { latenessMs, waits } = verdict;
+  const { latenessMs, waits, loops } = verdict;
   return [
     `planned     ${verdict.planned} messages, and ${verdict.cancelledPlanned} reminders to be cancelled`,
     `received    ${verdict.received}    lost ${verdict.lost}    duplicates ${verdict.duplicates}    unexpected ${verdict.unexpected}`,
     `cancelled   ${verdict.cancelled} reminders, because the cart was paid when they came due`,
     `waits       ${waits.unlocked} ended by a click, ${waits.expired} expired after three days, ${waits.late} clicks too late`,
+    `loops       ${loops} of ${verdict.loopsPlanned} stopped: rules that fed each other, after ten turns`,
     `lateness    p50 ${latenessMs.p50} ms    p99 ${latenessMs.p99} ms    early ${verdict.early}`,
     `violations  ${verdict.violations} of LINE's contract`,
   ];

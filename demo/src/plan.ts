@@ -1,4 +1,5 @@
 import { nthUserId } from '@dueline/line-simulator';
+import { CLOCK_EXPECTATION, SOURCE_EXPECTATIONS } from './sources-story.ts';
 import {
   ACCOUNTS,
   type Account,
@@ -29,8 +30,13 @@ export const receiptKey = ({ channelId, userId, lid }: Pick<PlannedReceipt, 'cha
 
 export type PlannedReceipts = ReadonlyMap<string, PlannedReceipt>;
 
-/** What the story must lead to, computed from the story alone, before any row exists: its first scene, and the three days after it. */
-export function planStory(): { receipts: PlannedReceipts; waiting: PlannedReceipts; cancelled: number } {
+/** What the story must lead to, computed from the story alone, before any row exists: its first scene, that of the sources, and the three days after it. */
+export function planStory(): {
+  receipts: PlannedReceipts;
+  sources: PlannedReceipts;
+  waiting: PlannedReceipts;
+  cancelled: number;
+} {
   const ofCampaigns: PlannedReceipt[] = CAMPAIGNS.flatMap((campaign) => {
     const { channelId, userCount } = campaign.account;
     return usersOf(campaign.account, { first: 0, count: userCount }).map((userId) => ({
@@ -39,7 +45,8 @@ export function planStory(): { receipts: PlannedReceipts; waiting: PlannedReceip
   });
   return {
     receipts: byKey([...ofExpectations(EXPECTATIONS), ...ofCampaigns]),
-    waiting: byKey(ofExpectations(WAITING_EXPECTATIONS)),
+    sources: byKey(ofExpectations(SOURCE_EXPECTATIONS)),
+    waiting: byKey(ofExpectations([...WAITING_EXPECTATIONS, CLOCK_EXPECTATION])),
     cancelled: ACCOUNTS.length * CANCELLED_PER_ACCOUNT,
   };
 }

@@ -1,14 +1,11 @@
 import type { Db } from '@dueline/db';
-import { sleep } from '@dueline/kernel';
 import { usersOf } from './plan.ts';
 import { type CauseTimes, perform, productNow } from './play.ts';
 import type { Cast } from './seed.ts';
 import type { Stack } from './stack/stack.ts';
 import { ACCOUNTS, type Cause, type Users } from './story.ts';
+import { untilCount } from './until-count.ts';
 import { CLICK, INVITE, INVITED, LATE_CLICK, LATECOMERS, PAST_DEADLINE, TO_CLICKS } from './waiting-story.ts';
-
-const POLL_MS = 20;
-const PATIENCE_MS = 60_000;
 
 const WAITING = "select from scheduled_action where expires_at is not null and status = 'pending' and branch is null";
 const LATE = "select from trigger_log where reason_code = 'fact_late'";
@@ -58,10 +55,4 @@ async function click(db: Db, cast: Cast, users: Users): Promise<Map<string, numb
     );
   }
   return times;
-}
-
-/** Waits until the query has so many rows; what is not so in time shows in the verdict. */
-async function untilCount(db: Db, query: string, count: number): Promise<void> {
-  for (const deadline = performance.now() + PATIENCE_MS; performance.now() < deadline; await sleep(POLL_MS))
-    if ((await db.$client.query(query)).rowCount === count) return;
 }

@@ -6,6 +6,7 @@ import { createTrackedLink } from '@dueline/link-tracking';
 import { addAudienceMembers, createAudience } from '@dueline/recipients';
 import { createRule } from '@dueline/trigger-rules';
 import { usersOf } from './plan.ts';
+import { type SourceCast, seedSources } from './seed-sources.ts';
 import type { Stack } from './stack/stack.ts';
 import { ACCOUNTS, type Account, ALL_ACCOUNTS, CAMPAIGNS, RULES, type StoryCampaign } from './story.ts';
 import { WAITING_RULES } from './waiting-story.ts';
@@ -30,6 +31,8 @@ export interface Cast {
   readonly lidOfRule: ReadonlyMap<string, string>;
   /** The tracked link of each account of the acts, by channel id. */
   readonly links: ReadonlyMap<string, string>;
+  /** By channel id. */
+  readonly sources: ReadonlyMap<string, SourceCast>;
   /** Drafts. */
   readonly campaigns: ReadonlyMap<StoryCampaign, Ticket>;
 }
@@ -39,12 +42,14 @@ export async function seed(stack: Pick<Stack, 'database' | 'secretsKey'>): Promi
   const tenants = new Map<string, Tenant>();
   const lidOfRule = new Map<string, string>();
   const links = new Map<string, string>();
+  const sources = new Map<string, SourceCast>();
   for (const account of ACCOUNTS) {
     const tenant = await seedAccount(stack, account);
     tenants.set(account.channelId, tenant);
     await seedUsers(stack, tenant, account);
     links.set(account.channelId, await createTrackedLink(stack.database.db, tenant, LINK));
     for (const rule of WAITING_RULES) await createRule(stack.database.db, tenant, rule);
+    sources.set(account.channelId, await seedSources(stack.database.db, tenant, account));
     for (const rule of RULES) {
       const [message] = rule.actionConfig.messages;
       const lid = /\[\[lid:(.+)\]\]/.exec(message?.text ?? '')?.[1];
@@ -58,7 +63,7 @@ export async function seed(stack: Pick<Stack, 'database' | 'secretsKey'>): Promi
     tenants.set(campaign.account.channelId, tenant);
     campaigns.set(campaign, await seedCampaign(stack, tenant, campaign));
   }
-  return { tenants, lidOfRule, links, campaigns };
+  return { tenants, lidOfRule, links, sources, campaigns };
 }
 
 async function seedCampaign(

@@ -16,9 +16,9 @@ export interface Act {
   readonly tell: string;
 }
 
-/** What each user of a group must receive, once, because of an act or a click. */
+/** What each user of a group must receive, once, because of an act or of what they did. */
 export interface Expectation {
-  readonly act: Act | Clicks;
+  readonly act: Act | Happening;
   readonly users: Users;
   /** Marks the message, so that LINE's side can be asked for it. */
   readonly lid: string;
@@ -66,14 +66,14 @@ export interface StoryCampaign {
   readonly tell: string;
 }
 
-/** People of every account click a link. */
-export interface Clicks {
+/** People of every account do something. */
+export interface Happening {
   readonly users: Users;
   readonly tell: string;
 }
 
 /** What messages follow from. */
-export type Cause = Act | StoryCampaign | Clicks;
+export type Cause = Act | StoryCampaign | Happening;
 
 /** A text that LINE's side can be asked for by its mark. */
 export const marked = (text: string, lid: string) => ({ type: 'text' as const, text: `${text} [[lid:${lid}]]` });

@@ -1,6 +1,6 @@
 import type { RuleDraft } from '@dueline/trigger-rules';
 import type { Waits } from './judge.ts';
-import { ACCOUNTS, type Act, type Clicks, type Expectation, marked, type Users } from './story.ts';
+import { ACCOUNTS, type Act, type Expectation, type Happening, marked, type Users } from './story.ts';
 
 /** Days in which a click counts. */
 const DAYS = 3;
@@ -46,8 +46,8 @@ export const INVITE: Act = {
   set: { invited: 'yes' },
   tell: `${INVITED.count} users of each account are invited, and have ${DAYS} days to click`,
 };
-export const CLICK: Clicks = { users: CLICKERS, tell: `${CLICKERS.count} of them, of each account, click the link` };
-export const LATE_CLICK: Clicks = {
+export const CLICK: Happening = { users: CLICKERS, tell: `${CLICKERS.count} of them, of each account, click the link` };
+export const LATE_CLICK: Happening = {
   users: LATECOMERS,
   tell: `the other ${LATECOMERS.count} of each account click, too late`,
 };

@@ -9,6 +9,7 @@ import { sleep } from '@dueline/kernel';
 import { nthUserId } from '@dueline/line-simulator';
 import { createTrackedLink, issueCampaignLink, recordClick } from '@dueline/link-tracking';
 import { addAudienceMembers, createAudience } from '@dueline/recipients';
+import { createRule } from '@dueline/trigger-rules';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ROOT, run, serviceEnvironment } from './support.ts';
 
@@ -85,6 +86,14 @@ async function waitForClick(n: number, link: string): Promise<void> {
   await insertRow(db, 'action_wait', { ...of(n), ...wait });
 }
 
+/** A rule on the clicks of a link in the messages of one campaign. */
+const answerClicks = (lid: string, sourceConfig: { trackedLinkId: string; campaignId: string }) =>
+  createRule(stack.database.db, tenant, {
+    ...{ name: lid, sourceType: 'campaign_click', sourceConfig, frequency: 'once' },
+    actionType: 'send_message',
+    actionConfig: { messages: [{ type: 'text', text: `よく見てくれました 👀 [[lid:${lid}]]` }] },
+  });
+
 async function device(n: number, deed: 'open' | 'tap', body: object = {}): Promise<unknown> {
   const response = await fetch(`${stack.line.controlUrl}/users/${nthUserId('c1', n)}/${deed}`, {
     method: 'POST',
@@ -113,10 +122,15 @@ const resultsOf = async (id: string) => {
   return JSON.parse(stdout);
 };
 
-test('the link of a campaign arrives with its text; who taps it gets what waited for the click, previews do nothing, and the results tell of both [T30]', async () => {
+test('the link of a campaign arrives with its text; who taps it gets what waited for the click and what a rule on the clicks of this campaign says, previews do nothing, and the results tell of both [T30]', async () => {
   const link = await createTrackedLink(stack.database.db, tenant, { name: 'shop', url: SHOP });
   for (const n of [0, 1, 2]) await waitForClick(n, link);
   const campaign = await sendWithLink(link);
+  const { id: other } = await createCampaign(stack.database.db, tenant, {
+    ...{ name: 'autumn', castType: 'broadcast', messages: [{ type: 'text', text: 'a draft' }] },
+  });
+  await answerClicks('seen', { trackedLinkId: link, campaignId: campaign });
+  await answerClicks('of another', { trackedLinkId: link, campaignId: other });
   expect(await received(3)).toEqual(['spring', 'spring', 'spring']);
   const [{ acceptSeq } = { acceptSeq: 0 }] = await stack.line.receiptsSince(0);
 
@@ -126,7 +140,7 @@ test('the link of a campaign arrives with its text; who taps it gets what waited
   clickService.liff.userId = nthUserId('c1', 0);
   expect(await device(0, 'tap', { ...tap, ua: 'liff' })).toMatchObject({ status: 302, location: SHOP });
 
-  expect(await received(4)).toEqual(['spring', 'spring', 'spring', 'thanks-0']);
+  expect(await received(5)).toEqual(['seen', 'spring', 'spring', 'spring', 'thanks-0']);
   await expect.poll(async () => (await resultsOf(campaign)).standing, { timeout: 45_000 }).toBe('sent');
   expect(await resultsOf(campaign)).toMatchObject({
     people: { accepted: 3, open: 0 },

@@ -7,15 +7,17 @@ import { expect, inject, test } from 'vitest';
 import { demo } from './demo-support.ts';
 import { ROOT, serviceEnvironment } from './support.ts';
 
-test('a change in a row becomes a LINE message, now or later or not at all, and a campaign reaches everybody, exactly once and never early; no log tells a secret', async () => {
+test('a change in a row becomes a LINE message, now or later or not at all, and a campaign reaches everybody, exactly once and never early; every source sets off its rule, and a loop is stopped; no log tells a secret', async () => {
   const { code, verdict, logFolder } = await demo();
 
   expect(verdict).toMatchObject({
-    ...{ ok: true, planned: 8_090, received: 8_090, duplicates: 0, lost: 0, early: 0, unexpected: 0, violations: 0 },
+    ...{ ok: true, planned: 8_150, received: 8_150, duplicates: 0, lost: 0, early: 0, unexpected: 0, violations: 0 },
     ...{
       cancelled: 60,
       cancelledPlanned: 60,
       waits: { unlocked: 16, expired: 24, late: 24 },
+      loops: 2,
+      loopsPlanned: 2,
       campaignsSent: 2,
       campaignsPlanned: 2,
     },

@@ -1,7 +1,7 @@
 import { sleep } from '@dueline/kernel';
 import { CLEAN } from '@dueline/stress';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { killAt, allKillsOf } from './kill/cases.ts';
+import { allKillsOf, killAt } from './kill/cases.ts';
 import { CYCLE_FRIENDS } from './kill/cycle-wave.ts';
 import { type Stage, startStage } from './kill/stage.ts';
 

@@ -7,6 +7,7 @@ import { listRules, type RuleDocument, readRule } from '@dueline/trigger-rules';
 import { UsageError } from './actions/command-line.ts';
 import { renderDryRun } from './dry-run-render.ts';
 import { type PersonDeps, runForPerson, type Words, type Work } from './person-command.ts';
+import { checkSource } from './rules/check-source.ts';
 import { readRuleFiles } from './rules/read-files.ts';
 import { ruleOf } from './rules/rule-of.ts';
 import { timeOption } from './time-option.ts';
@@ -69,7 +70,7 @@ async function triedOf(db: Db, account: AccountName, subject: string): Promise<T
   const source = file.n === undefined && sources.length === 1 ? sources[0] : sources[file.n ?? sources.length];
   if (source === undefined)
     throw new PermanentError(`${file.path} has ${sources.length} rules: name one as ${file.path}#0`);
-  const read = readRule(source.document, '');
+  const read = readRule(source.document, { root: '', checkSource });
   if ('problem' in read) throw new PermanentError(`${source.where}: ${read.problem}`);
   const namesake = (await listRules(db, account)).find(
     ({ document }) => document.name === read.rule.name && document.mode !== 'draft',

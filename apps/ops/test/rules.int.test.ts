@@ -176,3 +176,21 @@ test.for([
 ])('%s', async ([problem = '', ...args]) => {
   expect(await rules(...args)).toMatchObject({ code: 2, error: expect.stringContaining(problem) });
 });
+
+const CALENDARS: [problem: string, sourceConfig: object][] = [
+  ['/sourceConfig/cron: cron "61 * * * *" is invalid', { cron: '61 * * * *' }],
+  ['/sourceConfig/cron: cron "0 9 30 2 *" never comes true', { cron: '0 9 30 2 *' }],
+  ['/sourceConfig/timezone: timezone "Asia/Tokio" is not one', { cron: '0 9 * * *', timezone: 'Asia/Tokio' }],
+];
+
+test.for(CALENDARS)(
+  'when a rule has its cycles is looked at when it is written: %s',
+  async ([problem, sourceConfig]) => {
+    const file = await write('a.json', [named('fine'), named('daily', { sourceType: 'scheduled_time', sourceConfig })]);
+    for (const command of [['validate'], ['apply', '--yes']])
+      expect(await rules(...command.slice(0, 1), file, ...command.slice(1))).toMatchObject({
+        ...{ code: 1, error: expect.stringContaining(`${file}#1: ${problem}`) },
+      });
+    expect(await columnOf(own.db, 'select count(*) from trigger_rule')).toEqual(['0']);
+  },
+);

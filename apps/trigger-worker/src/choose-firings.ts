@@ -1,5 +1,5 @@
 import type { Tx } from '@dueline/db';
-import { findOpen } from '@dueline/scheduled-actions';
+import { findOpen, haveDates } from '@dueline/scheduled-actions';
 import {
   applyLimits,
   type Candidate,
@@ -19,11 +19,12 @@ type Ending = Parameters<typeof historyOf>[1];
 export async function chooseFirings(tx: Tx, candidates: readonly Candidate[]): Promise<Sorted<Prepared>> {
   const caused = await withinBudget(tx, candidates);
   const prepared = await prepare(tx, caused.kept);
-  const entering = await notWaiting(tx, prepared.kept);
+  const dated = await withDate(tx, prepared.kept);
+  const entering = await notWaiting(tx, dated.kept);
   const allowed = await notQuiet(tx, entering.kept);
   const limited = await withinLimits(tx, allowed.kept);
   const { kept, ended } = observed(limited.kept);
-  const endings = [caused, prepared, entering, allowed, limited].flatMap((step) => step.ended);
+  const endings = [caused, prepared, dated, entering, allowed, limited].flatMap((step) => step.ended);
   return { kept, ended: [...endings, ...ended] };
 }
 
@@ -56,6 +57,24 @@ async function withinBudget(tx: Tx, candidates: readonly Candidate[]): Promise<S
     const detail = { depth, rootId, decisions: MAX_DECISIONS_PER_ROOT };
     return { decision: 'suppressed', reasonCode: 'rule_loops', detail };
   });
+}
+
+/** What is to wait for a date that its person does not have. */
+async function withDate(tx: Tx, prepared: readonly Prepared[]): Promise<Sorted<Prepared>> {
+  const waiting = prepared.flatMap((candidate) =>
+    candidate.plan.kind === 'later' ? { candidate, delay: candidate.plan.delay } : [],
+  );
+  const dates = await haveDates(
+    tx,
+    waiting.map(({ candidate: { rule, userId }, delay }) => {
+      const { organizationId, lineOaId } = rule;
+      return { organizationId, lineOaId, userId, delay };
+    }),
+  );
+  const undated = new Set(waiting.flatMap(({ candidate }, at) => (dates[at] ? [] : [candidate])));
+  return sort(prepared, (candidate) =>
+    undated.has(candidate) ? { decision: 'suppressed', reasonCode: 'no_date' } : undefined,
+  );
 }
 
 async function notWaiting(tx: Tx, prepared: readonly Prepared[]): Promise<Sorted<Prepared>> {

@@ -2,6 +2,7 @@ import type { Facts } from '@dueline/conditions';
 import { SOURCE_TYPES, type Tenant } from '@dueline/contracts';
 import type { Tx } from '@dueline/db';
 import type { OutboxEvent } from '@dueline/db/changes';
+import { loadClickedCampaigns } from '@dueline/link-tracking';
 import { type LineUser, loadMoreOfEvents } from '@dueline/recipients';
 import {
   fieldsFor,
@@ -36,8 +37,9 @@ export async function loadEventFacts(
   );
   const asked = meetings.filter(({ needs }) => needs.eventFields.size > 0).map(({ event }) => event);
   const moreOf = await loadMoreOfEvents(tx, asked);
+  const clickedOf = await loadClickedCampaigns(tx, asked);
   return (event) => (rule, user) => ({
     ...people({ ...tenant, ...user }, requirementsOf(rule)),
-    event: fieldsFor(rule, event, moreOf(event)),
+    event: fieldsFor(rule, event, { ...moreOf(event), ...clickedOf(event) }),
   });
 }

@@ -1,7 +1,7 @@
 import type { Delay, SourceType, Tenant, Ticket, Tickets } from '@dueline/contracts';
 import { inTransaction, type Tx } from '@dueline/db';
 import { discarded, type Handler } from '@dueline/mq';
-import { type ActionToSchedule, scheduleMany } from '@dueline/scheduled-actions';
+import { type ActionToSchedule, haveDates, scheduleMany } from '@dueline/scheduled-actions';
 import {
   type Cycle,
   cycleDedupKey,
@@ -88,7 +88,9 @@ interface PeopleOfPage {
 }
 
 /** An action for each person whom the rule's limits let pass; what does not happen is in the history. */
-async function enqueuePeople(tx: Tx, { rule, cycle, userIds }: PeopleOfPage): Promise<{ suppressed: number }> {
+async function enqueuePeople(tx: Tx, { rule, cycle, userIds: all }: PeopleOfPage): Promise<{ suppressed: number }> {
+  const dates = await haveDates(tx, all.map(actionOf(rule, cycle))); // asked before anybody's slot is taken
+  const userIds = all.filter((_, at) => dates[at]);
   const limits = await applyLimits(
     tx,
     userIds.map((userId) => ({ rule, userId, sends: false })), // caps are asked when the action is decided
@@ -96,7 +98,10 @@ async function enqueuePeople(tx: Tx, { rule, cycle, userIds }: PeopleOfPage): Pr
   const passed = userIds.filter((_, at) => limits[at] === undefined);
   const acts = rule.mode === 'live' ? passed : [];
   const scheduled = await scheduleMany(tx, acts.map(actionOf(rule, cycle)), recordScheduled(TRIGGER));
-  const undated = acts.filter((_, at) => scheduled[at]?.result === 'no_date');
+  const undated = [
+    ...all.filter((_, at) => !dates[at]),
+    ...acts.filter((_, at) => scheduled[at]?.result === 'no_date'),
+  ];
   await recordDecisions(tx, [
     ...userIds.flatMap((userId, at) => {
       const limit = limits[at];

@@ -146,6 +146,22 @@ test.for(DATES)('[T1] %s is in the history', async ([, attributes, whenPast, his
   );
 });
 
+test('who has no date to wait for yet spends no slot of the rule: with a date the rule waits for it', async () => {
+  await using database = await testDb();
+  const { db } = database;
+  const tenant = await createTenant(db, 2);
+  const delay = { mode: 'relativeToDate', to: { attribute: 'trial_ends' }, offsetDays: -3 } as const;
+  await createCityRule(db, tenant, { frequency: 'once', actionConfig: { messages: REWARD, delay } });
+  await setAttributes(db, tenant, { city: 'Edo' }, [0, 1]);
+  await handle(db, tenant);
+  expect(await decisions(db)).toEqual({ 'suppressed: no_date': 2 });
+  expect(await count(db, 'rule_gate')).toBe(0);
+  await setAttributes(db, tenant, { city: 'Nara', trial_ends: '2999-01-01' }, [0]);
+  await setAttributes(db, tenant, { city: 'Nara' }, [1]);
+  await handle(db, tenant);
+  expect(await decisions(db)).toEqual({ 'suppressed: no_date': 3, 'scheduled: matched': 1 });
+});
+
 test('[T1] an event whose action waits already makes no second one, and its history says which', async () => {
   await using database = await testDb();
   const { db } = database;

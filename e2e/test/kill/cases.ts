@@ -97,7 +97,11 @@ export const allKillsOf = (walk: Walk): readonly Kill[] =>
  * Gives the app work and kills it at the point, then starts it again or starts a replica of another name; what was planned
  * must have arrived once in the end. The work waits for the app, so that the first it does is what leads to the point.
  */
-export async function killAt(stage: Stage, [point, recovery]: Kill, walk: 'events' | 'campaigns' | 'cycles'): Promise<void> {
+export async function killAt(
+  stage: Stage,
+  [point, recovery]: Kill,
+  walk: 'events' | 'campaigns' | 'cycles',
+): Promise<void> {
   const { app, env, away } = CASES[point];
   const { apps, start, restart } = stage.stack;
   const instance = `${point}-${recovery}`;

@@ -22,8 +22,8 @@ export const SOURCE_FILTERS = {
   attribute_changed: z.strictObject({ attribute: attributeName, from: side, to: side }),
   /** A submission of one form; left out: of any. */
   form_submitted: z.strictObject({ formId: bigintId.optional() }),
-  /** A click of a person on one link, in whatever message; left out: on any. Robots never set off a rule. */
-  campaign_click: z.strictObject({ trackedLinkId: bigintId.optional() }),
+  /** A click of a person on one link, left out: on any, in the messages of one campaign, left out: in whatever message. Robots never set off a rule. */
+  campaign_click: z.strictObject({ trackedLinkId: bigintId.optional(), campaignId: bigintId.optional() }),
   /** Somebody follows the account: `new`, who did not block it before, as LINE tells; `unblocked`, who did; or `any`. */
   friend_track_event_inserted: z.strictObject({ follow: z.enum(['any', 'new', 'unblocked']).default('any') }),
   booking_event: z.strictObject({ types: z.array(z.enum(BOOKING_EVENT_TYPES)).min(1).default(['created']) }),

@@ -136,7 +136,7 @@ test('all that is left of a campaign is announced again at once, whatever was an
   campaignId = await insertCampaign();
   await planOne();
   const rest = await inTransaction(own.db, (tx) => announceCampaignDeliveries(tx, { campaignId: mine }));
-  expect(rest).toEqual([{ ...tenant, id: second.id, fence: '0', isChunk: true }]);
+  expect(rest).toEqual([{ ...tenant, id: second.id, fence: '0', isChunk: true, isWebhook: false }]);
   await unpublishDeliveries(own.db, rest);
   expect(await columnOf(own.db, 'select published_at from delivery where id = $1', [second.id])).toEqual([null]);
 });

@@ -150,19 +150,19 @@ const passAnnounced = (seconds: number) =>
 
 test('an announced delivery that nobody took is announced again after 60, 120, 240 … 600 s, always with the same fence', async () => {
   const created = await plan(own.db, tenant);
-  const { logicalId: _, ...ticket } = created;
+  const { logicalId: _, isWebhook: __, ...ticket } = created;
   expect(await announce()).toEqual([]); // its creator publishes it
   for (const wait of [60, 120, 240, 480, 600, 600]) {
     await passAnnounced(wait - 5);
     expect(await announce()).toEqual([]);
     await passAnnounced(6);
-    expect(await announce()).toEqual([{ ...ticket, isChunk: false }]);
+    expect(await announce()).toEqual([{ ...ticket, isChunk: false, isWebhook: false }]);
   }
   await unpublishDeliveries(own.db, [{ ...ticket, fence: '9' }]);
   expect(await announce()).toEqual([]);
   await unpublishDeliveries(own.db, [ticket]);
   await unpublishDeliveries(own.db, []);
-  expect(await announce()).toEqual([{ ...ticket, isChunk: false }]);
+  expect(await announce()).toEqual([{ ...ticket, isChunk: false, isWebhook: false }]);
   expect(await start(own.db, tenant, { tickets: [ticket] })).toHaveLength(1); // the first ticket is still good
 });
 
@@ -188,7 +188,7 @@ test('a settled attempt that is planned again is announced when its wait is over
   await settle(own.db, await mustStart(own.db, tenant, id), { outcome: 'ambiguous' });
   expect(await announce()).toEqual([]);
   await letWaitsPass(own.db);
-  expect(await announce()).toEqual([{ ...tenant, id, fence: '2', isChunk: false }]);
+  expect(await announce()).toEqual([{ ...tenant, id, fence: '2', isChunk: false, isWebhook: false }]);
 });
 
 test('a clean delivery expires at deliver_until, not before', async () => {
@@ -209,7 +209,8 @@ test('an ambiguous delivery becomes unknown 23 hours after its first attempt, no
   expect(await closeOverdue()).toHaveLength(0);
   await moveProductTime(own.db, 0.2 * HOUR);
   expect(await startNow(own.db, tenant, id)).toBeUndefined();
-  expect(await closeOverdue()).toEqual([{ ...tenant, id, status: 'unknown', userId: `U${'1'.padStart(32, '0')}` }]);
+  const userId = `U${'1'.padStart(32, '0')}`;
+  expect(await closeOverdue()).toEqual([{ ...tenant, id, status: 'unknown', userId, isWebhook: false }]);
   expect(await stateOf(own.db, id)).toBe('unknown 3 ambiguous ambiguous');
 });
 

@@ -24,7 +24,9 @@ test('the moves in code are the moves of the guard', async () => {
 test('a logical send is one row with one key, created twice in a call, in two, or by two at once', async () => {
   const send = deliveryToCreate(tenant);
   const [twice, other] = await Promise.all([create(own.db, [send, send]), create(own.db, [send])]);
-  expect([...twice, ...other]).toEqual([{ ...tenant, id: expect.any(String), fence: '0', logicalId: send.logicalId }]);
+  expect([...twice, ...other]).toEqual([
+    { ...tenant, id: expect.any(String), fence: '0', logicalId: send.logicalId, isWebhook: false },
+  ]);
   expect(await create(own.db, [send])).toEqual([]);
   expect(await create(own.db, [])).toEqual([]);
   const key = retryKey({ ...send, endpoint: 'push', ordinal: 0, splitPath: '' });

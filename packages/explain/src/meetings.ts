@@ -1,6 +1,7 @@
 import type { Facts } from '@dueline/conditions';
 import type { Tx } from '@dueline/db';
 import type { ArchivedEvent } from '@dueline/db/changes';
+import { loadClickedCampaigns } from '@dueline/link-tracking';
 import { loadMemberships, loadMoreOfEvents, membershipKey } from '@dueline/recipients';
 import { fieldsFor, type Known, requirementsOf, type TriggerRule } from '@dueline/trigger-rules';
 import { loadPeopleThen, type PersonThen } from './people-then.ts';
@@ -34,6 +35,7 @@ export async function loadMeetings(
   );
   const asked = rules.some((rule) => requirementsOf(rule).eventFields.size > 0) ? events.map(({ event }) => event) : [];
   const moreOf = await loadMoreOfEvents(tx, asked);
+  const clickedOf = await loadClickedCampaigns(tx, asked);
   return (archived, rule) => {
     const { event, decidedMicros } = archived;
     const then = people(event.userId, decidedMicros);
@@ -41,7 +43,7 @@ export async function loadMeetings(
     const needs = requirementsOf(rule);
     const facts: Facts = {
       attributes: then.user.attributes,
-      event: fieldsFor(rule, event, moreOf(event)),
+      event: fieldsFor(rule, event, { ...moreOf(event), ...clickedOf(event) }),
       audiences: new Map(
         [...needs.audiences].flatMap((audienceId) => {
           const isMember = members.get(membershipKey({ audienceId, userId: event.userId }));

@@ -50,5 +50,6 @@ export {
   waitGraceSeconds,
 } from './state.ts';
 export { cancelOfCycle, cancelOfDeletedRules } from './sweep.ts';
+export { haveDates, type ToDate } from './timing.ts';
 export { checkAndCompleteDelayWait, type Fact, lockToldActions, type WaitMet } from './wait.ts';
 export { DUE_CHANNEL, wakeDue } from './wake.ts';

@@ -30,8 +30,15 @@ export type Dated =
       readonly whenPast: 'fire' | 'skip' | 'fail';
     };
 
+/** Whose delay, and what it is. */
+export type ToDate = Pick<ActionToSchedule, 'organizationId' | 'lineOaId' | 'userId' | 'delay'>;
+
+/** By position, whether there is anything to count each delay from. Asks the database only where it must. */
+export const haveDates = async (tx: Tx, waits: readonly ToDate[]): Promise<boolean[]> =>
+  (await datesOf(tx, waits)).map((dated) => dated !== null);
+
 /** By position, when each delay is over; null when there is nothing to count from. Asks the database only where it must. */
-export async function datesOf(on: Db | Tx, actions: readonly ActionToSchedule[]): Promise<readonly (Dated | null)[]> {
+export async function datesOf(on: Db | Tx, actions: readonly ToDate[]): Promise<readonly (Dated | null)[]> {
   const asked = actions.flatMap(({ organizationId, lineOaId, userId, delay }, n) =>
     secondsOf(delay) === undefined
       ? { n, organization_id: organizationId, line_oa_id: lineOaId, user_id: userId, delay_spec: delay }

@@ -1,5 +1,6 @@
 export { announceCycles, releaseCycle, releaseEarlierBoots, unpublishCycles } from './announce.ts';
 export { type Calendar, type CalendarSpec, createCalendar } from './calendar.ts';
+export { calendarProblem } from './check.ts';
 export {
   type CycleReason,
   cancelCycle,

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Tenant } from '@dueline/contracts';
 import { type Db, sql, type Tx } from '@dueline/db';
 import { PermanentError } from '@dueline/kernel';
-import { insertRule, missingReference, type RuleDocument, readRule, within } from './author.ts';
+import { type CheckSource, insertRule, missingReference, type RuleDocument, readRule, within } from './author.ts';
 import { DOCUMENT } from './rule.ts';
 
 /** What applying one document would do, or did. */
@@ -34,6 +34,12 @@ export interface RuleSource {
   readonly document: unknown;
 }
 
+interface ToApply {
+  readonly sources: readonly RuleSource[];
+  readonly confirm?: string | undefined;
+  readonly checkSource?: CheckSource | undefined;
+}
+
 /**
  * Makes the rules of an account be what these documents say, told apart by their names; rules that no document names stay as they
  * are. A document that says no `mode` or no `enabled` leaves that of a rule that there is; a new one is a draft. What already is so
@@ -41,19 +47,16 @@ export interface RuleSource {
  *
  * @param how.confirm Changes only when this is the token of the changes, as a call without it told; 'any': whatever they are; left out:
  * nothing is changed.
+ * @param how.checkSource What else to ask about the source of each rule; nothing unless given.
  * @throws PermanentError that names the document and the field (as a JSON pointer) of everything that is wrong, or says that the token is of
  * other changes.
  */
-export function applyRules(
-  on: Db | Tx,
-  tenant: Tenant,
-  { sources, confirm }: { sources: readonly RuleSource[]; confirm?: string | undefined },
-): Promise<Applied> {
+export function applyRules(on: Db | Tx, tenant: Tenant, { sources, confirm, checkSource }: ToApply): Promise<Applied> {
   return within(on, tenant, async (tx) => {
     checkNames(sources);
     await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended(${`rules of ${tenant.lineOaId}`}, 0))`);
     const existing = await readExisting(tx);
-    const planned = await planAll(tx, sources, existing);
+    const planned = await planAll(tx, { sources, checkSource }, existing);
     const changes = planned.map(({ change }) => change);
     const token = tokenOf(changes);
     if (confirm === undefined) return { changes, token, isApplied: false };
@@ -94,7 +97,7 @@ const fieldOf = (document: unknown, field: string): unknown =>
 
 async function planAll(
   tx: Tx,
-  sources: readonly RuleSource[],
+  { sources, checkSource }: ToApply,
   existing: ReadonlyMap<string, readonly Existing[]>,
 ): Promise<Planned[]> {
   const planned: Planned[] = [];
@@ -102,7 +105,7 @@ async function planAll(
   for (const { where, document } of sources) {
     const name = fieldOf(document, 'name');
     const found = typeof name === 'string' ? (existing.get(name) ?? []) : [];
-    const plan = await planOne(tx, document, found);
+    const plan = await planOne(tx, { document, checkSource }, found);
     if ('problem' in plan) problems.push(`${where}: ${plan.problem}`);
     else planned.push(plan);
   }
@@ -112,14 +115,14 @@ async function planAll(
 
 async function planOne(
   tx: Tx,
-  document: unknown,
+  { document, checkSource }: { document: unknown; checkSource: CheckSource | undefined },
   [before, ...others]: readonly Existing[],
 ): Promise<Planned | { problem: string }> {
   if (others.length > 0) return { problem: '/name: the account has several rules of this name' };
   const isObject = typeof document === 'object' && document !== null && !Array.isArray(document);
   const kept =
     before === undefined ? { mode: 'draft' } : { mode: before.document.mode, enabled: before.document.enabled };
-  const read = readRule(isObject ? { ...kept, ...document } : document, '');
+  const read = readRule(isObject ? { ...kept, ...document } : document, { root: '', checkSource });
   if ('problem' in read) return read;
   const fields = diff(before?.document, read.rule);
   // what was there when it was written and is gone now is told when something changes only: else nothing could be applied any more

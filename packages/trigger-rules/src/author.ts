@@ -50,19 +50,28 @@ export type RuleDocument = Omit<z.output<typeof ruleDraft>, keyof RuleAction | k
   RuleSource &
   RuleAction;
 
+/** What else is wrong with the source of a rule that is well-formed, with the field of its `sourceConfig`: what another package knows. */
+export type CheckSource = (source: RuleSource) => { readonly field: string; readonly problem: string } | undefined;
+
 /**
  * Reads what a person wrote as a rule. Pure.
  *
- * @param root What the JSON pointer to a wrong field begins with, `rule` or nothing.
+ * @param options.root What the JSON pointer to a wrong field begins with, `rule` or nothing.
+ * @param options.checkSource What else to ask about its source; nothing unless given.
  */
 export function readRule(
   draft: unknown,
-  root: 'rule' | '' = 'rule',
+  { root = 'rule', checkSource }: { root?: 'rule' | ''; checkSource?: CheckSource | undefined } = {},
 ): { readonly rule: RuleDocument } | { readonly problem: string } {
   const parsed = ruleDraft.safeParse(draft);
   if (!parsed.success) return { problem: describeIssue(root, parsed.error) };
   const source = SOURCE_CONFIGS[parsed.data.sourceType].safeParse(parsed.data.sourceConfig);
   if (!source.success) return { problem: describeIssue(root, source.error, 'sourceConfig') };
+  const wrong = checkSource?.({ sourceType: parsed.data.sourceType, sourceConfig: source.data } as RuleSource); // as below
+  if (wrong !== undefined)
+    return {
+      problem: describeIssue(root, { issues: [{ path: [wrong.field], message: wrong.problem }] }, 'sourceConfig'),
+    };
   const action = RULE_ACTION_CONFIGS[parsed.data.actionType].safeParse(parsed.data.actionConfig);
   if (!action.success) return { problem: describeIssue(root, action.error, 'actionConfig') };
   return { rule: { ...parsed.data, sourceConfig: source.data, actionConfig: action.data } as RuleDocument }; // the schema is that of the type
@@ -114,6 +123,11 @@ export async function missingReference(
     const { rowCount } = await tx.execute(sql`
       select from rich_menu where id = ${actionConfig.richMenuId} and deleted_date is null`);
     if (rowCount === 0) return `${at('richMenuId')}: ${says('rich menu')}`;
+  }
+  if ('campaignId' in sourceConfig && sourceConfig.campaignId !== undefined) {
+    const { rowCount } = await tx.execute(sql`
+      select from campaign where id = ${sourceConfig.campaignId} and deleted_date is null`);
+    if (rowCount === 0) return `${begin}/sourceConfig/campaignId: ${says('campaign')}`;
   }
   if (!(await hasAudiences(tx, sourceConfig))) return `${begin}/sourceConfig/conditions: ${says('audience')}`;
   return undefined;

@@ -1,5 +1,6 @@
 export { type Applied, applyRules, type FieldChange, type RuleChange, type RuleSource } from './apply.ts';
 export {
+  type CheckSource,
   createRule,
   deleteRule,
   type RuleDocument,

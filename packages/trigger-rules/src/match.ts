@@ -62,20 +62,22 @@ const isEither = (wanted: string | undefined, found: string): boolean => wanted 
  * as they are now. Pure.
  */
 export function matchEvent(rule: TriggerRule, event: OutboxEvent, facts: Facts): Match {
-  if (!hasNamedValues(rule, event)) return { matches: false, reason: 'value_not_matched' };
+  if (!hasNamedValues(rule, event, facts)) return { matches: false, reason: 'value_not_matched' };
   const { conditions } = rule.sourceConfig;
   if (conditions === undefined) return { matches: true };
   const { holds, leaves } = evaluateConditions(conditions.when, facts);
   return holds ? { matches: true } : { matches: false, reason: 'conditions_not_met', leaves };
 }
 
-function hasNamedValues({ sourceType, sourceConfig }: TriggerRule, event: OutboxEvent): boolean {
+function hasNamedValues({ sourceType, sourceConfig }: TriggerRule, event: OutboxEvent, facts: Facts): boolean {
   if (sourceType === 'attribute_changed' && event.topic === sourceType) {
     const change = event.changed.get(sourceConfig.attribute) ?? {};
     return isSide(sourceConfig.from, change, 'from') && isSide(sourceConfig.to, change, 'to');
   }
   if (sourceType === 'friend_track_event_inserted' && event.topic === sourceType)
     return sourceConfig.follow === 'any' || (sourceConfig.follow === 'unblocked') === event.isUnblocked;
+  if (sourceType === 'campaign_click')
+    return sourceConfig.campaignId === undefined || sourceConfig.campaignId === facts.event.get(CAMPAIGN_ID);
   return true;
 }
 
@@ -85,6 +87,9 @@ function isSide(named: Scalar | null | undefined, change: AttributeChange, side:
   return named === null ? !Object.hasOwn(change, side) : isSameValue(change[side], named);
 }
 
+/** The campaign in whose message a link was clicked: not in the event, so it is asked for as conditions are. */
+const CAMPAIGN_ID = '/campaignId';
+
 const known = new WeakMap<TriggerRule, Requirements>();
 
 /** What must be known to judge a rule. Pure. */
@@ -92,17 +97,22 @@ export function requirementsOf(rule: TriggerRule): Requirements {
   const before = known.get(rule);
   if (before !== undefined) return before;
   const { conditions } = rule.sourceConfig;
-  const needs = requirements(...(conditions === undefined ? [] : [conditions.when]));
+  const asked = requirements(...(conditions === undefined ? [] : [conditions.when]));
+  const needs = namesCampaign(rule) ? { ...asked, eventFields: new Set([...asked.eventFields, CAMPAIGN_ID]) } : asked;
   known.set(rule, needs);
   return needs;
 }
 
-/** What a row says beyond its event: answers of a form, name and start of a booking, payload of a custom event. */
+const namesCampaign = ({ sourceType, sourceConfig }: TriggerRule): boolean =>
+  sourceType === 'campaign_click' && sourceConfig.campaignId !== undefined;
+
+/** What a row says beyond its event: answers of a form, name and start of a booking, payload of a custom event, campaign of a click. */
 export interface MoreOfEvent {
   readonly answers?: unknown;
   readonly name?: unknown;
   readonly startsAt?: unknown;
   readonly payload?: unknown;
+  readonly campaignId?: unknown;
 }
 
 /** The fields of an event that the conditions of a rule ask about, by their JSON pointers. Pure. */

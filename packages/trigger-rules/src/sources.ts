@@ -6,7 +6,7 @@ import type { z } from 'zod';
 const EVENT_FIELDS = {
   attribute_changed: ['attribute', 'from', 'to', 'occurredAt'],
   form_submitted: ['formId', 'answers', 'occurredAt'],
-  campaign_click: ['trackedLinkId', 'occurredAt'],
+  campaign_click: ['trackedLinkId', 'campaignId', 'occurredAt'],
   friend_track_event_inserted: ['isUnblocked', 'occurredAt'],
   booking_event: ['bookingId', 'type', 'name', 'startsAt', 'occurredAt'],
   custom_event: ['name', 'payload', 'occurredAt'],

@@ -273,3 +273,12 @@ test('an action without a delay happens now', () => {
   const request = { actionType: 'send_message', actionConfig: { messages } };
   expect(planAction(rule({ messages }))).toEqual({ kind: 'now', request });
 });
+
+test('a rule on the clicks of one campaign is set off by those, and by no click of another or of none', () => {
+  const rule = ruleOn('campaign_click', { campaignId: '3' });
+  const event = eventOf('campaign_click', { ...CLICK, linkIssueId: '5' });
+  expect([...requirementsOf(rule).eventFields]).toEqual(['/campaignId']);
+  const matches = (campaignId: unknown) => matchEvent(rule, event, facts({}, fieldsFor(rule, event, { campaignId })));
+  expect(matches('3')).toEqual({ matches: true });
+  for (const other of ['4', undefined]) expect(matches(other)).toEqual({ matches: false, reason: 'value_not_matched' });
+});

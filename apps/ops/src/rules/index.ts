@@ -17,6 +17,7 @@ import { UsageError } from '../actions/command-line.ts';
 import { secondsOf } from '../actions/read-operation.ts';
 import { tableOf } from '../actions/table.ts';
 import { type Answer, type PersonDeps, runForPerson, tellProblem, type Words, type Work } from '../person-command.ts';
+import { checkSource } from './check-source.ts';
 import { changeEnrolment, enrolmentsWork, paceOf, startWork } from './enrol.ts';
 import { RULES_HELP } from './help.ts';
 import { readRuleFiles } from './read-files.ts';
@@ -42,7 +43,7 @@ async function validate(deps: PersonDeps, paths: readonly string[]): Promise<0 |
       throw new UsageError('validate needs files or folders, and nothing else');
     const sources = await readRuleFiles(paths);
     const problems = sources.flatMap(({ where, document }) => {
-      const read = readRule(document, '');
+      const read = readRule(document, { root: '', checkSource });
       return 'problem' in read ? [`${where}: ${read.problem}`] : [];
     });
     if (problems.length > 0) throw new PermanentError(problems.join('\n'));
@@ -159,7 +160,7 @@ const applyWork =
     if (paths.length === 0) throw new UsageError('apply needs files or folders');
     const sources = await readRuleFiles(paths);
     const applied = await inTenant(db, account, async (tx) => {
-      const done = await applyRules(tx, account, { sources, confirm });
+      const done = await applyRules(tx, account, { sources, confirm, checkSource });
       const changed = done.changes.filter(({ kind }) => kind !== 'none');
       if (done.isApplied && changed.length > 0)
         await recordDeed(tx, account, { operation: 'rules_apply', before: {}, after: { changed }, ...signed });
