@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ServiceError } from '@dueline/kernel';
@@ -13,6 +13,8 @@ export type PackageOptions = {
   readonly helm: string;
   /** Folder of the packages; made when it is not there. */
   readonly to: string;
+  /** Version of every chart and of the images that they name; what their Chart.yaml says when undefined. */
+  readonly version?: string | undefined;
 };
 
 /**
@@ -21,11 +23,12 @@ export type PackageOptions = {
  * @returns The path of each package, by the name of its chart.
  * @throws ServiceError when helm refuses one.
  */
-export async function packageCharts({ root, helm, to }: PackageOptions): Promise<Map<string, string>> {
+export async function packageCharts({ root, helm, to, version }: PackageOptions): Promise<Map<string, string>> {
   mkdirSync(to, { recursive: true });
   const copy = mkdtempSync(join(tmpdir(), 'dueline-charts-'));
   try {
     cpSync(join(root, CHARTS_FOLDER), copy, { recursive: true });
+    if (version !== undefined) setVersion(copy, version);
     const packages = new Map<string, string>();
     for (const name of CHARTS) {
       const command = [helm, 'package', '--dependency-update', '--destination', to, name];
@@ -37,6 +40,14 @@ export async function packageCharts({ root, helm, to }: PackageOptions): Promise
     return packages;
   } finally {
     rmSync(copy, { recursive: true, force: true });
+  }
+}
+
+/** In every Chart.yaml, also of what a chart depends on: they are released together. */
+function setVersion(folder: string, version: string): void {
+  for (const path of globSync('*/Chart.yaml', { cwd: folder })) {
+    const text = readFileSync(join(folder, path), 'utf8');
+    writeFileSync(join(folder, path), text.replace(/^( *(?:app)?version: ).*$/gim, `$1${version}`));
   }
 }
 

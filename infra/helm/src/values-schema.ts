@@ -57,9 +57,11 @@ const placement: Properties = {
   }),
 };
 
+const library = asIs('object', 'Nothing: Helm adds it, because the library is a chart too.');
+
 const umbrella: Properties = {
   enabled: yesOrNo('Whether the umbrella chart installs it.'),
-  [LIBRARY_CHART]: asIs('object', 'Nothing: Helm adds it, because the library is a chart too.'),
+  [LIBRARY_CHART]: library,
   global: asIs('object', 'Values of the umbrella chart for all: `image.registry`, `image.pullSecrets`.'),
 };
 
@@ -134,17 +136,21 @@ const autoscaling = object(
   },
 );
 
+function alertsOf(description: string): JsonSchema {
+  return object(description, {
+    enabled: yesOrNo('Whether there is a PrometheusRule.'),
+    labels: labels('Labels by which your Prometheus finds it.'),
+    runbooks: text('Address of the page with the runbooks.', { minLength: 1 }),
+  });
+}
+
 const exposure: Properties = {
   serviceMonitor: object('Scrapes by the Prometheus operator.', {
     enabled: yesOrNo('Whether there is a ServiceMonitor.'),
     interval: text('Between two scrapes.', { pattern: '^[0-9]+(ms|s|m)$' }),
     labels: labels('Labels by which your Prometheus finds it.'),
   }),
-  alerts: object('Alerts for the Prometheus operator; each has a section in docs/alerts.md.', {
-    enabled: yesOrNo('Whether there is a PrometheusRule.'),
-    labels: labels('Labels by which your Prometheus finds it.'),
-    runbooks: text('Address of the page with the runbooks.', { minLength: 1 }),
-  }),
+  alerts: alertsOf('Alerts for the Prometheus operator; each has a section in docs/alerts.md.'),
 };
 
 /** values.schema.json of a service's chart. */
@@ -210,11 +216,22 @@ export function umbrellaSchema(charts: readonly string[]): JsonSchema & { $schem
     name,
     asIs('object', `Values of ${name}; its README has them.`),
   ]);
+  const alerts = alertsOf(
+    'Alerts on RabbitMQ (its own metrics, `/metrics/detailed` included) and PostgreSQL (postgres_exporter).',
+  );
   const global = object('For all charts.', {
     image: object('Where the images are.', {
       registry: text('Registry of every image.'),
       pullSecrets: texts('Names of Secrets with which images are fetched.'),
     }),
   });
-  return { $schema: SCHEMA, ...object('Values of the umbrella chart.', { global, ...Object.fromEntries(parts) }) };
+  return {
+    $schema: SCHEMA,
+    ...object('Values of the umbrella chart.', {
+      global,
+      alerts,
+      [LIBRARY_CHART]: library,
+      ...Object.fromEntries(parts),
+    }),
+  };
 }

@@ -4,7 +4,7 @@ import { CHARTS } from '../src/package.ts';
 import { findTools } from '../src/tools.ts';
 import { testCluster } from './cluster.ts';
 import { testEnvironment } from './environment.ts';
-import { containersOf, type Manifest, ofKind, podsOf, selects } from './manifest.ts';
+import { containersOf, type Manifest, ofKind, podsOf, readManifests, selects } from './manifest.ts';
 import { openWorkbench, type Rendered, ROOT, SETS, type Workbench } from './rendered.ts';
 
 const TOOLS = await findTools(ROOT);
@@ -167,6 +167,18 @@ describe.skipIf(NEEDS !== '')(`the charts${NEEDS}`, { timeout: 120_000 }, () => 
     const text = await render(UMBRELLA_CHART, 'trigger-worker: {enabled: false}');
     expect(text).toContain('name: dueline-pg-listener');
     expect(text).not.toContain('dueline-trigger-worker');
+  });
+
+  it('a release has one version, of all charts and images', async () => {
+    const { stdout, stderr } = await bench.released('1.2.3-rc.1');
+    expect(stderr).not.toContain('Error');
+    const images = readManifests(stdout).flatMap((manifest) =>
+      podsOf([manifest]).flatMap(({ spec }) => containersOf(spec).map(({ image }) => image.split(':')[1])),
+    );
+    expect(new Set(images)).toEqual(new Set(['1.2.3-rc.1']));
+    expect(
+      new Set(stdout.match(/helm\.sh\/chart: .*-(\d.*)$/gm)?.map((line) => line.replace(/^.*?-(?=\d)/, ''))),
+    ).toEqual(new Set(['1.2.3-rc.1']));
   });
 
   it('a large number stays the number it is', async () => {

@@ -36,6 +36,8 @@ export type Workbench = Disposable & {
   template(chart: string, values: string): Promise<Ran>;
   /** Whether these files are manifests that Kubernetes takes. */
   validate(paths: readonly string[]): Promise<Ran>;
+  /** Packages every chart in another version; what the umbrella then renders. */
+  released(version: string): Promise<Ran>;
   /** A file with this text, for validate. */
   file(name: string, text: string): string;
 };
@@ -82,6 +84,18 @@ export async function openWorkbench({ helm, validate }: Tools): Promise<Workbenc
     rendered,
     template: (chart, values) => withHelm('template', chart, file(`${chart}/more.values.yaml`, values)),
     validate: (paths) => run([validate, ...paths], options),
+    released: async (version) => {
+      const released = await packageCharts({ root: ROOT, helm, to: join(folder, version), version });
+      return run(
+        [
+          helm,
+          ...commandOf('template', UMBRELLA_CHART, released.get(UMBRELLA_CHART) ?? ''),
+          '--kube-version',
+          KUBERNETES,
+        ],
+        options,
+      );
+    },
     file,
     [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
   };

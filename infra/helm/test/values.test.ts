@@ -24,7 +24,9 @@ const alertsOf = (chart: string): { alert: string; expr: string }[] =>
       .slice(1)
       .map((text) => ({ alert: /^alert: (\w+)/.exec(text)?.[1] ?? '', expr: text.split('  for: ')[0] ?? '' })),
   );
-const ALERTS = [...SERVICES, LIBRARY_CHART].flatMap((chart) => alertsOf(chart).map((alert) => ({ chart, ...alert })));
+const ALERTS = [...SERVICES, LIBRARY_CHART, UMBRELLA_CHART].flatMap((chart) =>
+  alertsOf(chart).map((alert) => ({ chart, ...alert })),
+);
 
 it('every service has a chart, and every chart a service', () => {
   const apps = namesIn('apps/*/package.json').filter((name) => name !== 'ops');
@@ -52,6 +54,11 @@ it('every queue is one that scales its consumer, the ticks apart', () => {
   const named = [...scaling.matchAll(/^- ([a-z_.]+)$/gm)].map(([, name]) => name);
   const queues = QUEUES.filter(({ tick }) => tick === undefined).map(({ name }) => name);
   expect(named.toSorted()).toEqual(queues.toSorted());
+});
+
+it('every queue is watched for its consumer', () => {
+  const watched = [...read(`${CHARTS_FOLDER}/${UMBRELLA_CHART}/templates/alerts.yaml`).matchAll(/^- ([a-z_.]+)$/gm)];
+  expect(watched.map(([, name]) => name).toSorted()).toEqual(QUEUES.map(({ name }) => name).toSorted());
 });
 
 it.each(ALERTS)('$alert of $chart asks for metrics that are exported', ({ chart, expr }) => {

@@ -41,10 +41,10 @@ spec:
 job="{{ .Chart.Name }}",namespace="{{ .Release.Namespace }}"
 {{- end -}}
 
-{{/* Alerts that every service has, then its own (`own`: YAML of a list), each with its page of docs/alerts.md. */}}
+{{/* Alerts that every service has (but `withoutCommon`), then its own (`own`: YAML of a list), each with its page of docs/alerts.md. */}}
 {{- define "dueline.prometheusRule" -}}
 {{- if .Values.alerts.enabled -}}
-{{- $common := include "dueline.commonAlerts" . | fromYamlArray -}}
+{{- $common := ternary (list) (include "dueline.commonAlerts" . | fromYamlArray) (.withoutCommon | default false) -}}
 {{- $own := .own | default "[]" | fromYamlArray -}}
 apiVersion: monitoring.coreos.com/v1
 kind: PrometheusRule
