@@ -17,7 +17,7 @@ done
 ! docker history --no-trunc --format '{{.CreatedBy}}' "$image" | grep -q -i -e '_authToken' -e 'BEGIN CERTIFICATE' || die 'has a secret in its history'
 
 # An app without settings says which it misses and ends with 1, ops prints its help; the simulator and the demo do without.
-said=$(timeout 20 docker run --rm --read-only --cap-drop ALL --security-opt no-new-privileges "$image" 2>&1 || :)
+said=$(timeout 60 docker run --rm --read-only --cap-drop ALL --security-opt no-new-privileges "$image" 2>&1 || :)
 case $said in
   *'DATABASE_URL: is missing'* | *'usage: '* | *'"api":'* | *'starting PostgreSQL'*) ;;
   *) die "does not start: $said" ;;
