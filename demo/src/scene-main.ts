@@ -17,7 +17,7 @@ const HELP = `usage: DATABASE_URL=… SECRETS_KEY=… LINE_CONTROL_URL=… node 
 `;
 
 /** How long the last message may take: intervals are those of production here. */
-const PATIENCE_MS = 120_000;
+const PATIENCE_MS = 600_000;
 
 const needed = (name: 'DATABASE_URL' | 'SECRETS_KEY' | 'LINE_CONTROL_URL'): string => {
   const value = process.env[name];
