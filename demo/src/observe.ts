@@ -18,7 +18,7 @@ export interface Watch {
 
 /** Reads LINE's receipts as they come, those after `since` (a seq; 0 is all). */
 export function watchReceipts(
-  line: Stack['line'],
+  line: Pick<Stack['line'], 'receiptsSince'>,
   onReceipts: (receipts: readonly ReceiptRow[]) => void,
   since = 0,
 ): Watch {

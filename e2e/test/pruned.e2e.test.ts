@@ -1,50 +1,83 @@
-import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createPlace, type Place, startApp, untilReady } from '@dueline/demo';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { ROOT, run } from './support.ts';
 
-const APPS = [
-  'pg-listener',
-  'trigger-worker',
-  'cron-scheduler',
-  'campaign-dispatcher',
-  'line-delivery',
-  'ops',
-] as const;
-const bin = (name: string) => join(ROOT, 'node_modules/.bin', name);
+const APPS = ['pg-listener', 'trigger-worker', 'cron-scheduler', 'campaign-dispatcher', 'line-delivery'] as const;
 
 let folder: string;
+let place: Place;
+
+/** What the image of an app holds: the steps of the Dockerfile, without an engine. */
+async function buildFolder(app: string): Promise<string> {
+  const out = join(folder, app);
+  const built = await run(join(ROOT, 'infra/docker/build-folder.sh'), [app, out]);
+  expect(built, built.stderr).toMatchObject({ code: 0 });
+  return out;
+}
+
+/** A command of ops as its image has it: no tools, no packages but its own, the Node that the folder brings. */
+async function runOps(built: string, ...args: readonly string[]) {
+  return run(join(built, 'bin/node'), ['src/main.ts', ...args], {
+    cwd: join(built, 'app'),
+    env: {
+      PATH: '/usr/bin:/bin',
+      DATABASE_URL: place.databaseUrl,
+      AMQP_URL: place.amqpUrl,
+      AMQP_MANAGEMENT_URL: place.amqpManagementUrl,
+    },
+  });
+}
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'dueline-pruned-'));
+  const urls = {
+    databaseUrl: inject('postgresUrl'),
+    amqpUrl: inject('amqpUrl'),
+    amqpManagementUrl: inject('amqpManagementUrl'),
+    redisUrl: inject('redisUrl'),
+  };
+  place = await createPlace(urls, `dueline_pruned_${randomBytes(4).toString('hex')}`);
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
+afterAll(async () => {
+  await place.remove();
+  await rm(folder, { recursive: true, force: true });
+});
 
-/** What the image of an app holds: its part of the workspace with production dependencies only, and Node from outside. */
-async function prune(app: string): Promise<string> {
-  const out = join(folder, app);
-  const pruned = await run(bin('turbo'), ['prune', `@dueline/${app}`, '--docker', '--out-dir', out]);
-  expect(pruned, pruned.stderr).toMatchObject({ code: 0 });
-  await cp(join(out, 'pnpm-lock.yaml'), join(out, 'full/pnpm-lock.yaml'));
-  const args = ['install', '--prod', '--frozen-lockfile', '--no-optional', '--config.trustLockfile=true'];
-  const installed = await run(bin('pnpm'), args, { cwd: join(out, 'full') });
-  expect(installed, installed.stderr).toMatchObject({ code: 0 });
-  return join(out, 'full');
-}
+test('ops migrates and declares the topology from its pruned folder', { timeout: 180_000 }, async () => {
+  const built = await buildFolder('ops');
+
+  expect(await runOps(built)).toMatchObject({ code: 0, stderr: expect.stringContaining('usage: dueline') });
+  expect(await runOps(built, 'migrate')).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('migrations applied'),
+  });
+  expect(await runOps(built, 'topology')).toMatchObject({ code: 0 });
+});
 
 test.for(APPS)(
-  '%s starts from its pruned folder with production dependencies alone',
-  { timeout: 120_000 },
-  async (app) => {
-    const full = await prune(app);
+  '%s starts and becomes ready from its pruned folder, with production dependencies alone',
+  { timeout: 180_000 },
+  async (name) => {
+    const built = await buildFolder(name);
+    expect(await readdir(join(built, 'node_modules'))).not.toContain('vitest');
 
-    const bare = { PATH: '/usr/bin:/bin' };
-    const started = await run(process.execPath, ['src/main.ts'], { cwd: join(full, 'apps', app), env: bare });
-
-    expect(await readdir(join(full, 'node_modules'))).not.toContain('vitest');
-    if (app === 'ops')
-      return expect(started).toMatchObject({ code: 0, stderr: expect.stringContaining('usage: dueline') });
-    expect(started).toMatchObject({ code: 1, stderr: expect.stringContaining('DATABASE_URL: is missing') });
+    const app = await startApp(name, {
+      ...place,
+      appsFolder: join(built, 'apps'),
+      lineApiUrl: 'http://127.0.0.1:9', // nothing is sent
+      secretsKey: randomBytes(32).toString('base64'),
+      logFolder: join(folder, 'logs'),
+      asInProduction: true,
+    });
+    try {
+      await untilReady(app, 90_000);
+    } finally {
+      await app.stop();
+    }
+    expect(app.child.exitCode, app.tail()).toBe(0);
   },
 );

@@ -23,6 +23,7 @@ const LEFT_OUT = new Set(['node_modules', '.git', '.turbo', '.dueline']);
 export type Plant = { readonly path: string; readonly change: (before: string) => string };
 
 export type WorkingCopy = Disposable & {
+  readonly folder: string;
   /** What `./dueline verify` prints in the copy, for these checks or for all. */
   verify(...only: string[]): Promise<{ ok: boolean; output: string }>;
   /** Changes files until what it returns is disposed of. */
@@ -36,6 +37,7 @@ export function copyOfSources(): WorkingCopy {
   for (const folder of ['.', ...workspaceFolders()])
     linkPackages(join(ROOT, folder, 'node_modules'), join(copy, folder, 'node_modules'));
   return {
+    folder: copy,
     verify: (...only) => runTool(copy, [join(copy, 'tools/verify.ts'), ...only.flatMap((name) => ['--only', name])]),
     plant: (plants) => plantIn(copy, plants),
     [Symbol.dispose]: () => rmSync(copy, { recursive: true, force: true }),

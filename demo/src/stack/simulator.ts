@@ -40,16 +40,12 @@ export async function startSimulator(channels: readonly ChannelConfig[], logFold
   );
   const ports = await ready.promise;
   const apiUrl = `http://127.0.0.1:${ports.api}`;
-  const control = `http://127.0.0.1:${ports.control}/__sim`;
-  await post(`${control}/channels`, { channels });
+  const line = connectSimulator(`http://127.0.0.1:${ports.control}/__sim`);
+  await line.open(channels);
   return {
+    ...line,
     process: simulator,
     apiUrl,
-    controlUrl: control,
-    ...lineControl(control),
-    receiptsSince: (seq) => readLines<ReceiptRow>(`${control}/ledger/receipts?since=${seq}`),
-    violations: () => readLines<ViolationRow>(`${control}/ledger/violations`),
-    block: (channelId, userIds) => post(`${control}/users/block`, { channelId, userIds }),
     pushAround: (token, body) =>
       post(`${apiUrl}/v2/bot/message/push`, body, {
         authorization: `Bearer ${token}`,
@@ -57,6 +53,21 @@ export async function startSimulator(channels: readonly ChannelConfig[], logFold
       }),
   };
 }
+
+/** What the control API of a simulator can do that runs somewhere already, at the base URL `controlUrl`. */
+export type SimulatorControl = Omit<LineSimulator, 'process' | 'apiUrl' | 'pushAround'> & {
+  /** Adds these accounts. */
+  open(channels: readonly ChannelConfig[]): Promise<void>;
+};
+
+export const connectSimulator = (controlUrl: string): SimulatorControl => ({
+  controlUrl,
+  ...lineControl(controlUrl),
+  open: (channels) => post(`${controlUrl}/channels`, { channels }),
+  receiptsSince: (seq) => readLines<ReceiptRow>(`${controlUrl}/ledger/receipts?since=${seq}`),
+  violations: () => readLines<ViolationRow>(`${controlUrl}/ledger/violations`),
+  block: (channelId, userIds) => post(`${controlUrl}/users/block`, { channelId, userIds }),
+});
 
 /** What moves the time of a running simulator. */
 export const lineControl = (controlUrl: string): Pick<LineSimulator, 'moveClock'> => ({

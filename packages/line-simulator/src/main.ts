@@ -14,6 +14,7 @@ if (process.argv[2] === 'check') {
 const { values } = parseArgs({
   options: {
     config: { type: 'string' },
+    host: { type: 'string', default: '127.0.0.1' },
     'api-port': { type: 'string', default: '0' },
     'control-port': { type: 'string', default: '0' },
   },
@@ -23,6 +24,7 @@ const { channels } =
   values.config === undefined ? { channels: [] } : channelList.parse(JSON.parse(await readFile(values.config, 'utf8')));
 const simulator = await createSimulator({
   channels,
+  host: values.host,
   apiPort: Number(values['api-port']),
   controlPort: Number(values['control-port']),
 });

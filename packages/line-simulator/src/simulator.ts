@@ -20,6 +20,8 @@ export interface SimulatorOptions {
   channels: readonly ChannelConfig[];
   /** The machine's clock unless given. */
   clock?: Clock;
+  /** Address to listen on; 127.0.0.1 unless given, and in a container, whose ports are closed to others, 0.0.0.0. */
+  host?: string;
   /** 0, the default, takes a free port. */
   apiPort?: number;
   controlPort?: number;
@@ -39,13 +41,14 @@ export interface Simulator {
 }
 
 /**
- * Starts the simulated LINE on two loopback ports.
+ * Starts the simulated LINE on two ports, of the loopback address unless `host` says otherwise.
  *
  * @throws ZodError or PermanentError if the channels are not well formed or share users or tokens.
  */
 export async function createSimulator({
   channels: configs,
   clock: source = systemClock,
+  host = '127.0.0.1',
   apiPort = 0,
   controlPort = 0,
 }: SimulatorOptions): Promise<Simulator> {
@@ -86,8 +89,8 @@ export async function createSimulator({
   };
   try {
     const [apiUrl, controlUrl] = await Promise.all([
-      api.listen({ host: '127.0.0.1', port: apiPort }),
-      control.listen({ host: '127.0.0.1', port: controlPort }),
+      api.listen({ host, port: apiPort }),
+      control.listen({ host, port: controlPort }),
     ]);
     return { apiUrl, controlUrl, ledger, faults, scenario, close };
   } catch (error) {

@@ -15,24 +15,30 @@ export interface ListenerFault {
   close(): Promise<void>;
 }
 
+/** Where the door is, so that it opens again where it was. */
+interface Place {
+  readonly host: string;
+  readonly port: number;
+}
+
 export function createListenerFault(server: HttpServer): ListenerFault {
   const closing = new AbortController();
   let door: { close(): Promise<void> } | undefined;
-  let port = 0;
+  let place: Place = { host: '127.0.0.1', port: 0 };
   let timer: NodeJS.Timeout | undefined;
   let work = Promise.resolve();
 
   const open = async (state: ListenerState): Promise<void> => {
     const address = server.address();
-    if (address !== null && typeof address === 'object') port = address.port;
+    if (address !== null && typeof address === 'object') place = { host: address.address, port: address.port };
     await door?.close();
     door = undefined;
     if (state === 'up') {
-      if (!server.listening) await listening(server, port);
+      if (!server.listening) await listening(server, place);
       return;
     }
     if (server.listening) await closed(server);
-    if (state === 'blackHole') door = await openHole(port);
+    if (state === 'blackHole') door = await openHole(place);
   };
   const set = (state: ListenerState, ms?: number): void => {
     clearTimeout(timer);
@@ -58,14 +64,14 @@ async function closed(server: HttpServer): Promise<void> {
   });
 }
 
-async function openHole(port: number): Promise<{ close(): Promise<void> }> {
+async function openHole(place: Place): Promise<{ close(): Promise<void> }> {
   const sockets = new Set<Socket>();
   const hole = createServer({ pauseOnConnect: true }, (socket) => {
     sockets.add(socket);
     socket.on('error', () => socket.destroy());
     socket.on('close', () => sockets.delete(socket));
   });
-  await listening(hole, port);
+  await listening(hole, place);
   return {
     async close() {
       await new Promise<void>((resolve) => {
@@ -76,10 +82,10 @@ async function openHole(port: number): Promise<{ close(): Promise<void> }> {
   };
 }
 
-async function listening(server: Server, port: number): Promise<void> {
+async function listening(server: Server, place: Place): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, '127.0.0.1', () => {
+    server.listen(place, () => {
       server.off('error', reject);
       resolve();
     });
