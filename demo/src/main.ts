@@ -7,6 +7,7 @@ import { readActions, readCampaigns, readDecisions, readWaits, watchReceipts } f
 import { planStory } from './plan.ts';
 import { PLANTING, PLANTS, type Plant } from './plant.ts';
 import { play } from './play.ts';
+import { playDailyCycle } from './play-cycles.ts';
 import { playWaiting } from './play-waiting.ts';
 import { channels, seed } from './seed.ts';
 import { announceDemo } from './stack/running.ts';
@@ -50,6 +51,8 @@ async function tellStory(
   const waitingTimes = hasWaits ? await playWaiting(scene) : [];
   if (hasWaits) await watch.settled(waiting, patienceMs(plant));
   watch.stop();
+  const mornings = { stack, cast, tell: narrator.line, tellTime: narrator.time };
+  const lastSeq = hasWaits ? await playDailyCycle(mornings) : (watch.receipts.at(-1)?.seq ?? 0);
 
   const campaigns = await readCampaigns(stack);
   const violations = (await stack.line.violations()).length;
@@ -67,7 +70,7 @@ async function tellStory(
     violations,
   });
   narrator.result(verdict, { decisions: await readDecisions(stack), campaigns });
-  return { verdict, lastSeq: watch.receipts.at(-1)?.seq ?? 0 };
+  return { verdict, lastSeq };
 }
 
 async function run(options: Options): Promise<number> {
