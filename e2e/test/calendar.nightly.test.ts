@@ -1,5 +1,5 @@
+import { fuzzUnder, HOST_ZONES } from '@dueline/scheduled-cycles/testing';
 import { expect, test } from 'vitest';
-import { fuzzUnder, HOST_ZONES } from '../../packages/scheduled-cycles/test/fuzz/run.ts';
 
 const HOUR_MS = 3_600_000;
 
