@@ -7,6 +7,7 @@ import { readActions, readCampaigns, readDecisions, readWaits, watchReceipts } f
 import { planStory } from './plan.ts';
 import { PLANTING, PLANTS, type Plant } from './plant.ts';
 import { type CauseTimes, play } from './play.ts';
+import { playDailyCycle } from './play-cycles.ts';
 import { playSources, readLoops, startClock } from './play-sources.ts';
 import { playWaiting, type WaitingScene } from './play-waiting.ts';
 import { channels, seed } from './seed.ts';
@@ -52,6 +53,8 @@ async function tellStory(
   const laterTimes = isWhole ? await playLater(scene, () => watch.settled(story.sources, patienceMs(plant))) : [];
   if (isWhole) await watch.settled(later, patienceMs(plant));
   watch.stop();
+  const mornings = { stack, cast, tell: narrator.line, tellTime: narrator.time };
+  const lastSeq = isWhole ? await playDailyCycle(mornings) : (watch.receipts.at(-1)?.seq ?? 0);
 
   const campaigns = await readCampaigns(stack);
   const violations = (await stack.line.violations()).length;
@@ -71,7 +74,7 @@ async function tellStory(
     violations,
   });
   narrator.result(verdict, { decisions: await readDecisions(stack), campaigns });
-  return { verdict, lastSeq: watch.receipts.at(-1)?.seq ?? 0 };
+  return { verdict, lastSeq };
 }
 
 /** Something of each source, then three days. */

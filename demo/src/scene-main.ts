@@ -48,6 +48,7 @@ async function playScene(): Promise<Verdict> {
       ...{ planned, cancelledPlanned, causeTimes, receipts: watch.receipts },
       ...(await readActions({ database }, cast)),
       ...{ waits: await readWaits({ database }), waitsPlanned: { unlocked: 0, expired: 0, late: 0 } },
+      ...{ loops: 0, loopsPlanned: 0 },
       campaignsSent: campaigns.filter(({ status }) => status === CAMPAIGN_STATUS.sent).length,
       campaignsPlanned: CAMPAIGNS.length,
       violations: (await line.violations()).length,

@@ -11,7 +11,7 @@ const BOUNDS = {
 
 /** Two people, each a page of their own. */
 export const PEOPLE = 2;
-export const INSTANTS = 2;
+const INSTANTS = 2;
 
 /** An action of the cycle for one person; whether it ended well is all one to the cycle. */
 export type Action = 'none' | 'pending' | 'ended';
@@ -32,7 +32,7 @@ export interface Cycle {
   readonly actions: readonly Action[];
 }
 
-export interface Ticket {
+interface Ticket {
   readonly cycle: number;
   readonly fence: number;
 }
