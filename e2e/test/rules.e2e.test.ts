@@ -21,7 +21,8 @@ const CHANNEL = {
   channelAccessToken: 'rules-token',
   users: [{ prefix: 'ce', count: PEOPLE }],
 };
-/** Bounds a failure only. */
+/** Bound a failure only. */
+const LIMIT_MS = 300_000;
 const PATIENCE = { timeout: 60_000, interval: 100 };
 const person = (n: number): string => nthUserId('ce', n);
 
@@ -48,11 +49,11 @@ beforeAll(async () => {
     ...{ name: 'tell the shop', sourceType: 'attribute_changed', sourceConfig: { attribute: 'tier', to: 'gold' } },
     ...{ actionType: 'call_webhook', actionConfig: { url: receiver.url }, frequency: 'every_time' },
   });
-});
+}, LIMIT_MS);
 afterAll(async () => {
   await stack?.stop();
   await receiver?.close();
-});
+}, LIMIT_MS);
 
 /** A service that takes webhooks, and remembers what it was sent under which id. */
 async function startReceiver() {
@@ -117,6 +118,7 @@ test.for(WEBHOOK_KILLS)(
     for (const again of received) expect(new Set(again).size).toBe(1);
     if (kill[0] === 'webhook.answered') expect(received.some(({ length }) => length > 1)).toBe(true);
   },
+  LIMIT_MS,
 );
 
 test('the secret of webhooks stands in no log', async () => {
@@ -158,4 +160,5 @@ test.for(killsOf('enrolment').filter(([, recovery]) => recovery === 'replaced'))
                         where trigger_rule_id = ${ruleId} group by trigger_on, decision`),
     ).toEqual([`enrolment fired ${PEOPLE}`]);
   },
+  LIMIT_MS,
 );
