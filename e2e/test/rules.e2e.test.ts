@@ -103,6 +103,7 @@ const WEBHOOK_KILLS = killsOf('webhooks').filter(
 
 test.for(WEBHOOK_KILLS)(
   'killed at %s and %s: each webhook is at its receiver, the same whenever it comes, under an id that comes for nothing else',
+  { timeout: LIMIT_MS },
   async (kill) => {
     receiver.bodies.clear();
     const people = [changed, changed + 1, changed + 2].map(person);
@@ -118,7 +119,6 @@ test.for(WEBHOOK_KILLS)(
     for (const again of received) expect(new Set(again).size).toBe(1);
     if (kill[0] === 'webhook.answered') expect(received.some(({ length }) => length > 1)).toBe(true);
   },
-  LIMIT_MS,
 );
 
 test('the secret of webhooks stands in no log', async () => {
@@ -133,6 +133,7 @@ const SECOND_PAGE = { perMinute: 240, crashAt: 'enrol.deciding:2' };
 
 test.for(killsOf('enrolment').filter(([, recovery]) => recovery === 'replaced'))(
   'killed at %s and %s, in the middle of those who match a rule: each enters it once, and the counts add up',
+  { timeout: LIMIT_MS },
   async (kill) => {
     const { db } = stack.database;
     const everybody = Array.from({ length: PEOPLE }, (_, n) => person(n));
@@ -160,5 +161,4 @@ test.for(killsOf('enrolment').filter(([, recovery]) => recovery === 'replaced'))
                         where trigger_rule_id = ${ruleId} group by trigger_on, decision`),
     ).toEqual([`enrolment fired ${PEOPLE}`]);
   },
-  LIMIT_MS,
 );
