@@ -21,7 +21,8 @@ const CHANNEL = {
   channelAccessToken: 'rules-token',
   users: [{ prefix: 'ce', count: PEOPLE }],
 };
-/** Bounds a failure only. */
+/** Bound a failure only. */
+const LIMIT_MS = 300_000;
 const PATIENCE = { timeout: 60_000, interval: 100 };
 const person = (n: number): string => nthUserId('ce', n);
 
@@ -48,11 +49,11 @@ beforeAll(async () => {
     ...{ name: 'tell the shop', sourceType: 'attribute_changed', sourceConfig: { attribute: 'tier', to: 'gold' } },
     ...{ actionType: 'call_webhook', actionConfig: { url: receiver.url }, frequency: 'every_time' },
   });
-});
+}, LIMIT_MS);
 afterAll(async () => {
   await stack?.stop();
   await receiver?.close();
-});
+}, LIMIT_MS);
 
 /** A service that takes webhooks, and remembers what it was sent under which id. */
 async function startReceiver() {
@@ -102,6 +103,7 @@ const WEBHOOK_KILLS = allKillsOf('webhooks').filter(
 
 test.for(WEBHOOK_KILLS)(
   'killed at %s and %s: each webhook is at its receiver, the same whenever it comes, under an id that comes for nothing else',
+  { timeout: LIMIT_MS },
   async (kill) => {
     receiver.bodies.clear();
     const people = [changed, changed + 1, changed + 2].map(person);
@@ -131,6 +133,7 @@ const SECOND_PAGE = { perMinute: 240, crashAt: 'enrol.deciding:2' };
 
 test.for(allKillsOf('enrolment').filter(([, recovery]) => recovery === 'replaced'))(
   'killed at %s and %s, in the middle of those who match a rule: each enters it once, and the counts add up',
+  { timeout: LIMIT_MS },
   async (kill) => {
     const { db } = stack.database;
     const everybody = Array.from({ length: PEOPLE }, (_, n) => person(n));
