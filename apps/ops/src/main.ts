@@ -10,6 +10,7 @@ import { runAudit } from './audit.ts';
 import { runCampaigns } from './campaigns/run.ts';
 import { runCycles } from './cycles.ts';
 import { runDeliveries } from './deliveries.ts';
+import { runEvents } from './events.ts';
 import { runMenus } from './menus.ts';
 import { runMigrate } from './migrate.ts';
 import { runRules } from './rules/index.ts';
@@ -27,6 +28,7 @@ const HELP = `usage: dueline <command>
   campaigns …        see and change campaigns; 'campaigns --help' says how (DATABASE_URL)
   cycles …           see, run, pause or cancel cycles of time-based rules; 'cycles --help' says how (DATABASE_URL)
   deliveries …       send a message again, or leave it alone, when nobody knows; 'deliveries --help' says how (DATABASE_URL)
+  events …           decide what happened once more, for rules that came later; 'events --help' says how (DATABASE_URL)
   menus …            register the rich menus that rules switch to; 'menus --help' says how (DATABASE_URL)
   rules …            author, publish and look at rules, from files; 'rules --help' says how (DATABASE_URL)
 `;
@@ -68,6 +70,7 @@ const WITH_ARGUMENTS: Readonly<Record<string, () => Promise<void>>> = {
   attention: asPerson(runAttention),
   cycles: asPerson(runCycles),
   deliveries: asPerson(runDeliveries),
+  events: asPerson(runEvents),
   menus: asPerson(runMenus),
   rules: asPerson(runRules),
   account: () => runAccount(rest, { env, print, login: login(), readSecret: () => text(process.stdin) }),
