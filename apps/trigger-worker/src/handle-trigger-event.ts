@@ -35,6 +35,7 @@ import { followPeople } from './follow-people.ts';
 import { decideInHand, type Take } from './in-hand.ts';
 import { factsOf, lockUsersOf, mayBeAwaited, meetWaits } from './meet-waits.ts';
 import { anchorsOf, moveAnchors } from './move-anchors.ts';
+import { notReplayed, withoutRepeats } from './repeats.ts';
 import { decideOrSplit } from './split.ts';
 
 /** Which events one transaction decides. */
@@ -123,12 +124,14 @@ async function decideTaken(
 ): Promise<DecidedEvents> {
   if (events.length === 0) return NOTHING;
   for (const { userId } of events) deps.meet?.(userId);
-  await followPeople(tx, message.tenant, events);
-  const met = message.awaited ? await meetAll(tx, events) : [];
+  const fresh = notReplayed(events);
+  await followPeople(tx, message.tenant, fresh);
+  const met = message.awaited ? await meetAll(tx, fresh) : [];
   const { candidates, rejected, flooding } = await evaluateEvents(tx, message.tenant, events);
-  const { kept, ended } = await chooseFirings(tx, candidates);
+  const repeated = await withoutRepeats(tx, events, candidates);
+  const { kept, ended } = await chooseFirings(tx, repeated.kept);
   const carried = await carryOut(tx, kept);
-  const unrecorded: LogEntry[] = [...met, ...rejected, ...ended, ...carried.entries];
+  const unrecorded: LogEntry[] = [...met, ...rejected, ...repeated.ended, ...ended, ...carried.entries];
   await recordDecisions(tx, [...unrecorded, ...countUnmatched(flooding)]);
   const entries = [...unrecorded, ...flooding, ...carried.recorded];
   await openAttention(tx, attentionItems(entries));

@@ -1,5 +1,6 @@
 import type { Db } from '@dueline/db';
 import type { KnownRule } from './rules.ts';
+import { unhurried } from './unhurried.ts';
 
 /** A rule as it stands in the database. */
 export interface PlacedRule extends KnownRule {
@@ -9,9 +10,11 @@ export interface PlacedRule extends KnownRule {
 
 /** Writes down, in plain SQL over what the trigger recorded of people, what each rule must have decided of what was not told before. */
 export async function expectDecisions(db: Db, rules: readonly PlacedRule[]): Promise<void> {
-  await db.$client.query('analyze attribute_change, proof.told, proof.expected');
-  for (const rule of rules) await db.$client.query(expectationOf(rule));
-  await db.$client.query('insert into proof.told select event_id from attribute_change on conflict do nothing');
+  await unhurried(db, async (client) => {
+    await client.query('analyze attribute_change, proof.told, proof.expected');
+    for (const rule of rules) await client.query(expectationOf(rule));
+    await client.query('insert into proof.told select event_id from attribute_change on conflict do nothing');
+  });
 }
 
 function expectationOf({ id, lineOaId, draft, named = 'true', holds = 'true' }: PlacedRule): string {
@@ -95,9 +98,11 @@ const SIDES = {
 
 /** What the rules that plain SQL knows came to at least once, and how many of them ever acted. */
 export async function outcomesExpected(db: Db): Promise<{ outcomes: string[]; acting: number }> {
-  const { rows } = await db.$client.query<{ outcomes: string[]; acting: number }>(`
+  const { rows } = await unhurried(db, (client) =>
+    client.query<{ outcomes: string[]; acting: number }>(`
     select array_agg(distinct decision || ' ' || reason_code order by decision || ' ' || reason_code) as outcomes,
-           count(distinct trigger_rule_id) filter (where decision in ('fired', 'scheduled', 'observed'))::int as acting from proof.expected`);
+           count(distinct trigger_rule_id) filter (where decision in ('fired', 'scheduled', 'observed'))::int as acting from proof.expected`),
+  );
   return rows[0] ?? { outcomes: [], acting: 0 };
 }
 
@@ -120,9 +125,8 @@ export type Differences = Readonly<Record<keyof typeof SIDES, Difference>>;
  *
  * @param meddle What is done to what is written before, and undone afterwards.
  */
-export async function compare(db: Db, meddle?: string): Promise<Differences> {
-  const client = await db.$client.connect();
-  try {
+export const compare = (db: Db, meddle?: string): Promise<Differences> =>
+  unhurried(db, async (client) => {
     await client.query(`begin; set local work_mem = '256MB'; set local session_replication_role = replica`);
     if (meddle !== undefined) await client.query(meddle);
     const found: Partial<Record<keyof typeof SIDES, Difference>> = {};
@@ -134,9 +138,6 @@ export async function compare(db: Db, meddle?: string): Promise<Differences> {
                (select count(*) from (select * from actual except all select * from expected) as more)::int as surplus`);
       Object.assign(found, { [what]: rows[0] });
     }
-    return found as Differences;
-  } finally {
     await client.query('rollback');
-    client.release();
-  }
-}
+    return found as Differences;
+  });

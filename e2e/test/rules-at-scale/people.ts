@@ -1,5 +1,6 @@
 import type { Tenant } from '@dueline/contracts';
 import type { Db } from '@dueline/db';
+import { unhurried } from './unhurried.ts';
 
 /** As another service would write them: what everybody is like, and what one of them looks like to plain SQL. */
 const SCHEMA = `
@@ -32,28 +33,25 @@ const SCHEMA = `
 
 export async function preparePeople(db: Db, people: number): Promise<void> {
   await db.$client.query(SCHEMA);
-  await db.$client.query(
-    `insert into proof.person select 'U' || lpad(to_hex(n), 32, '0'), n from generate_series(0, $1::int - 1) as n`,
-    [people],
+  await unhurried(db, (client) =>
+    client.query(
+      `insert into proof.person select 'U' || lpad(to_hex(n), 32, '0'), n from generate_series(0, $1::int - 1) as n`,
+      [people],
+    ),
   );
 }
 
 /** The first so many people, without a word to anybody; one in seventeen has blocked the account. */
-export async function insertPeople(db: Db, { organizationId, lineOaId }: Tenant, count: number): Promise<void> {
-  const client = await db.$client.connect();
-  try {
-    await client.query('set session_replication_role = replica');
+export const insertPeople = (db: Db, { organizationId, lineOaId }: Tenant, count: number): Promise<void> =>
+  unhurried(db, async (client) => {
+    await client.query('begin; set local session_replication_role = replica');
     await client.query(
       `insert into line_user (organization_id, line_oa_id, user_id, is_following, attributes)
        select $1, $2, user_id, n % 17 <> 0, proof.attributes(n) from proof.person where n < $3`,
       [organizationId, lineOaId, count],
     );
-    await client.query('reset session_replication_role');
-    await client.query('analyze line_user, proof.person');
-  } finally {
-    client.release();
-  }
-}
+    await client.query('commit; analyze line_user, proof.person');
+  });
 
 /** Who is changed by a statement, and into what: people change when their shift does. */
 export interface Wave {
@@ -64,12 +62,14 @@ export interface Wave {
 
 /** One statement over the people of all tenants. One person in eleven stays as they are. @returns How many it touched. */
 export async function changePeople(db: Db, { shift, oneIn }: Wave): Promise<number> {
-  const { rowCount } = await db.$client.query(
-    `update line_user as known
+  const { rowCount } = await unhurried(db, (client) =>
+    client.query(
+      `update line_user as known
         set attributes = proof.attributes(n + case when n % 11 = 0 then 0 else $1::int end)
                       || case when known.attributes ? 'vip' then jsonb_build_object('vip', known.attributes -> 'vip') else '{}' end
        from proof.person where person.user_id = known.user_id and n / 7 % $2::int = 0`,
-    [shift, oneIn],
+      [shift, oneIn],
+    ),
   );
   return rowCount ?? 0;
 }

@@ -3,6 +3,7 @@ import { sleep } from '@dueline/kernel';
 import { compare, type Differences, expectDecisions, MEDDLED } from './compare.ts';
 import { changePeople, type Wave } from './people.ts';
 import type { Stage } from './stage.ts';
+import { unhurried } from './unhurried.ts';
 
 const POLL_MS = 100;
 
@@ -49,7 +50,7 @@ export async function proveDecisions(
   await untilDecided(stage.stack, { left: 0, patienceMs });
   const seconds = (performance.now() - startedAt) / 1_000;
   await expectDecisions(db, stage.rules);
-  await db.$client.query('analyze trigger_log, delivery, event_archive, audience_member');
+  await unhurried(db, (client) => client.query('analyze trigger_log, delivery, event_archive, audience_member'));
   const differences = await compare(db);
   const meddled = await compare(db, MEDDLED);
   return { differences, meddled, events: differences.events.expected, kills, seconds };

@@ -7,6 +7,7 @@ import { serviceEnvironment } from '../support.ts';
 import type { PlacedRule } from './compare.ts';
 import { insertPeople, preparePeople } from './people.ts';
 import { type Audiences, liveRules, observing, rulesOfOthers, sleeping } from './rules.ts';
+import { unhurried } from './unhurried.ts';
 
 /** Short leases, and little under way at once, so that whoever dies has something in hand. */
 const SETTINGS = {
@@ -65,9 +66,11 @@ async function createRules(stack: Stack, tenant: Tenant): Promise<PlacedRule[]> 
   const audiences: Audiences = {
     ...{ fixed: await audience('fixed'), joined: await audience('joined'), left: await audience('left') },
   };
-  await db.$client.query(
-    `insert into audience_member (audience_id, organization_id, line_oa_id, user_id)
+  await unhurried(db, (client) =>
+    client.query(
+      `insert into audience_member (audience_id, organization_id, line_oa_id, user_id)
      select id, organization_id, line_oa_id, user_id from audience cross join proof.person where name = 'left' or (name = 'fixed' and n % 3 = 0)`,
+    ),
   );
   for (const draft of sleeping) await createRule(db, tenant, draft);
   const [first] = rulesOfOthers;

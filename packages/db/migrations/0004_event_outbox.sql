@@ -15,6 +15,8 @@ create table event_outbox (
   root_id uuid not null,
   depth smallint not null default 0,
   traceparent text,
+  -- it was decided before: whoever decides it again sets off no rule twice
+  replayed boolean not null default false,
   status text not null default 'pending' constraint event_outbox_status_known check (status in ('pending', 'published', 'dead')),
   attempts smallint not null default 0,
   fence bigint not null default 0,

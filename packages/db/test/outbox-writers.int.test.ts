@@ -50,6 +50,34 @@ test.for(['read committed', 'repeatable read', 'serializable'])(
   },
 );
 
+test('changes of one person by two writers are told in the order of their commits, though the second began before the first committed', async () => {
+  await withClient(async (first) => {
+    await withClient(async (second) => {
+      await first.query('begin');
+      await change(first, 1);
+      const waits = second.query(`update line_user set attributes = attributes || '{"b": 2}' where line_oa_id = $1`, [
+        tenant.lineOaId,
+      ]);
+      await expect
+        .poll(
+          () => columnOf(shared.db, `select count(*) from pg_locks where not granted and locktype = 'transactionid'`),
+          {
+            timeout: 20_000,
+          },
+        )
+        .not.toEqual(['0']);
+      await first.query('commit');
+      await waits;
+    });
+  });
+  const keys = await columnOf(
+    shared.db,
+    `select jsonb_object_keys(payload -> 'changed') from event_outbox where line_oa_id = $1 and user_id like '%1' order by id`,
+    [tenant.lineOaId],
+  );
+  expect(keys).toEqual(['a', 'b']);
+});
+
 test('a session that changed single people before changes a crowd in time that grows with the crowd, not with its square', async () => {
   const CROWD = 10_000;
   await insertUsers(shared.db, await insertTenant(shared.db), CROWD);

@@ -20,6 +20,8 @@ interface EventBase extends Tenant {
   readonly rootId: string;
   readonly depth: number;
   readonly traceparent: string | null;
+  /** It was decided before, and somebody wants it decided once more. */
+  readonly replayed?: boolean;
 }
 
 /** One event, taken out of the outbox by the transaction that decides it. */
@@ -43,6 +45,7 @@ export type EventRow = {
   root_id: string;
   depth: number;
   traceparent: string | null;
+  replayed?: boolean;
 };
 
 export const EVENT_COLUMNS = sql`
@@ -92,5 +95,6 @@ function baseOf(row: EventRow): EventBase {
     rootId: row.root_id,
     depth: row.depth,
     traceparent: row.traceparent,
+    ...(row.replayed === true && { replayed: true }),
   };
 }

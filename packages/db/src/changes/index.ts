@@ -17,4 +17,5 @@ export {
   recoverEventsInHand,
   suspectEvents,
 } from './fail.ts';
+export { type ReplayRange, replayable, replayEvents } from './replay.ts';
 export { peekEventUsers, takeEventAlone, takeEvents } from './take.ts';

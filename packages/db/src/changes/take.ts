@@ -56,6 +56,6 @@ async function take(
       select event_id, topic, organization_id, line_oa_id, user_id, payload, bulk, occurred_at, recorded_at, cause_id, root_id, depth
         from gone
     )
-    select ${EVENT_COLUMNS} from gone order by id`);
+    select ${EVENT_COLUMNS}, replayed from gone order by id`);
   return rows.map(parseEvent);
 }

@@ -24,6 +24,7 @@ export const eventOutbox = pgTable(
     rootId: uuid('root_id').notNull(),
     depth: smallint('depth').notNull().default(0),
     traceparent: text('traceparent'),
+    replayed: boolean('replayed').notNull().default(false),
     status: text('status', { enum: ['pending', 'published', 'dead'] })
       .notNull()
       .default('pending'),
