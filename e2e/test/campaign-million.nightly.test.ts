@@ -31,7 +31,7 @@ test(
 );
 
 test(
-  'a million people, cancelled in the middle: within a second nothing new begins, and everybody is accepted or cancelled [T23]',
+  'a million people, cancelled in the middle: acknowledged within a second, nothing begins after that, and everybody is accepted or cancelled [T23]',
   PATIENCE,
   async () => {
     const size = ['--recipients', String(MILLION), '--campaigns', '1', '--faults', '0', '--kills', '0'];
@@ -39,9 +39,8 @@ test(
 
     expect(result).toMatchObject(EVERYBODY_ONCE);
     const [stop] = result.stops;
-    expect(stop).toMatchObject({ verb: 'cancel', lid: 'c:0', lastBegunMs: 0 });
+    expect(stop).toMatchObject({ verb: 'cancel', lid: 'c:0', lastBegunMs: 0, lastNewMs: 0 });
     expect(stop.waitedMs).toBeLessThan(1_000);
-    expect(stop.lastNewMs - stop.lineLagMs).toBeLessThan(1_000);
     const [{ status, accepted, cancelled }] = result.campaigns;
     expect({ status, people: accepted + cancelled }).toEqual({ status: 'cancel', people: MILLION });
     expect(cancelled).toBeGreaterThan(MILLION / 10);

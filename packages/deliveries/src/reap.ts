@@ -11,7 +11,7 @@ export async function reapDeliveries(db: Db): Promise<number> {
 /**
  * The same for rows that an earlier boot of this very instance was sending, so that a restart does not cost a lease.
  *
- * @param options.settleSeconds As of the start: they are due when their last attempt is no longer waited for. Announced sooner they would be passed by,
+ * @param options.settleSeconds As of the start: they are due when so much has passed, when their last attempt is no longer waited for. Announced sooner they would be passed by,
  * and come again only minutes later. At once when not given.
  */
 export async function reapEarlierBoots(
@@ -30,9 +30,10 @@ async function takeBack(db: Db, isStale: SQL, settleSeconds = 0): Promise<number
     )
     update delivery
        set status = 'planned', fence = delivery.fence + 1, lease_until = null, published_at = null, announce_count = 0, updated_date = clock_timestamp(),
-           next_attempt_at = app_now() + greatest(interval '0', coalesce(
-             (select max(started_at) from delivery_attempt where delivery_id = delivery.id and outcome is null)
-               + make_interval(secs => ${settleSeconds}) - clock_timestamp(), interval '0'))
+           next_attempt_at = app_now() + case when exists (
+             select from delivery_attempt where delivery_id = delivery.id and outcome is null
+                and started_at > clock_timestamp() - make_interval(secs => ${settleSeconds}))
+             then make_interval(secs => ${settleSeconds}) else interval '0' end
       from stale where delivery.id = stale.id`);
   return rowCount ?? 0;
 }

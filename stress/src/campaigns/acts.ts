@@ -16,8 +16,7 @@ export const cancelInTheMiddle: Act = async (cast, signal) => {
   await change(cast.database.db, campaign, (tx, ticket) =>
     cancelCampaign(tx, campaign.tenant, { campaign: ticket, stopDeliveries: cancelCampaignDeliveries }),
   );
-  const acknowledged = { atMs: nowOf(cast), waitedMs: performance.now() - asked };
-  return [{ verb: 'cancel', campaign, ...acknowledged, lineLagMs: await cast.line.lagMs() }];
+  return [{ verb: 'cancel', campaign, atMs: nowOf(cast), waitedMs: performance.now() - asked }];
 };
 
 /** A person pauses the first campaign while it is being sent; every app stops and, after `meanwhile`, starts again; an hour passes; it goes on. */
@@ -30,14 +29,13 @@ export const pauseForAnHour =
     await change(db, campaign, (tx, ticket) => pauseCampaign(tx, campaign.tenant, { campaign: ticket }));
     const atMs = nowOf(cast);
     const waitedMs = performance.now() - asked;
-    const lineLagMs = await cast.line.lagMs();
     await cast.fleet.restart(meanwhile);
     if (!(await cast.clock.ahead(HOUR_SECONDS, PATIENCE_MS))) throw new Error('the hour could not pass');
     const untilMs = nowOf(cast);
     await change(db, campaign, (tx, ticket) =>
       resumeCampaign(tx, campaign.tenant, { campaign: ticket, retryDeliveries: retryCampaignDeliveries }),
     );
-    return [{ verb: 'pause', campaign, atMs, untilMs, waitedMs, lineLagMs }];
+    return [{ verb: 'pause', campaign, atMs, untilMs, waitedMs }];
   };
 
 const PATIENCE_MS = 60_000;

@@ -27,8 +27,6 @@ export interface Stopped {
   readonly untilMs?: number;
   /** From the wish to the acknowledgement, in milliseconds. */
   readonly waitedMs: number;
-  /** For how long in the second after it a request waited, in milliseconds, until the simulator looked at it: a busy machine's, not the product's. */
-  readonly lineLagMs: number;
 }
 
 /** What a person does in the middle of a run. @returns What was acknowledged. */

@@ -10,7 +10,7 @@ import type { MemoryMeter } from './memory.ts';
 import { type CampaignReport, reportOf } from './report.ts';
 import { createRollCall, type RollCall } from './roll-call.ts';
 import type { StagedCampaign } from './stage.ts';
-import { readStops, stopRecord } from './stops.ts';
+import { readStops, type StopTimes, stopRecord } from './stops.ts';
 
 export interface ToJudge {
   readonly seed: number;
@@ -29,9 +29,18 @@ export async function judge(cast: Cast, run: ToJudge): Promise<CampaignReport> {
   const { db } = database;
   const ledger = ledgerOfSimulator(stack.line.controlUrl.replace(/\/__sim$/, ''));
   const rolls = createRollCall(plan, stage.campaigns);
+  const stops = await readStops(cast, ledger, run.stopped);
   const began = performance.now();
   const history = await checkHistory({
-    ...{ ledger, records: records(cast, run.stopped, rolls), seed: String(run.seed) },
+    ...{
+      ledger,
+      records: records(
+        cast,
+        run.stopped.map((stop, n) => ({ stop, times: stops[n] })),
+        rolls,
+      ),
+      seed: String(run.seed),
+    },
     ...{ faultsEndedAt: run.faultsEndedAt, endedAt: clock.now() },
   });
   const checkMs = performance.now() - began;
@@ -41,12 +50,14 @@ export async function judge(cast: Cast, run: ToJudge): Promise<CampaignReport> {
     summary: await readSummary(stack.line.controlUrl),
     faults: await countFaults(ledger.requests()),
     pace: await readPace(db),
-    stops: await readStops(cast, ledger, run.stopped),
+    stops,
     audit: await auditFindings(db),
   });
 }
 
-async function* records({ database, clock }: Cast, stopped: readonly Stopped[], rolls: RollCall) {
+type TimedStop = { readonly stop: Stopped; readonly times: StopTimes | undefined };
+
+async function* records({ database, clock }: Cast, stopped: readonly TimedStop[], rolls: RollCall) {
   yield* rolls.planned();
   const options = { toProductTime: clock.toProductTime, attemptDeadlineMs: ATTEMPT.deadlineMs };
   for await (const record of exportHistory(database.db, options)) {
@@ -54,7 +65,7 @@ async function* records({ database, clock }: Cast, stopped: readonly Stopped[], 
     // Who was to be reached is known from the plan, and when it was stopped from who did: the product would hide what it forgot.
     if (record.kind !== 'planned' && record.kind !== 'stop') yield record;
   }
-  yield* stopped.map(stopRecord);
+  yield* stopped.flatMap(({ stop, times }) => (times === undefined ? [] : [stopRecord(stop, times)]));
 }
 
 /** A campaign, and what the product says became of its people. */
@@ -62,16 +73,22 @@ export interface CampaignOutcome {
   readonly lid: string;
   readonly status: string;
   readonly counts: Readonly<Record<string, number>> | undefined;
+  /** From its start time until LINE was asked for the first of its requests, and for the last, in milliseconds; null: for none. */
+  readonly lateMs?: { readonly first: number | null; readonly last: number | null } | undefined;
 }
 
 async function resultsOf(db: Db, campaigns: readonly StagedCampaign[]): Promise<CampaignOutcome[]> {
   const outcomes: CampaignOutcome[] = [];
   for (const { lid, ticket } of campaigns) {
-    const { rows } = await db.$client.query<{ status: string }>('select status from campaign where id = $1', [
-      ticket.id,
-    ]);
+    const { rows } = await db.$client.query<{ status: string; first: number | null; last: number | null }>(
+      `select campaign.status, round(extract(epoch from min(first_attempt_at) - start_date) * 1000)::int as first,
+              round(extract(epoch from max(first_attempt_at) - start_date) * 1000)::int as last
+         from campaign left join delivery on campaign_id = campaign.id and split_path = '' where campaign.id = $1 group by campaign.id`,
+      [ticket.id],
+    );
+    const { status = 'gone', first = null, last = null } = rows[0] ?? {};
     const counts = await getCampaignResult(db, { campaignId: ticket.id });
-    outcomes.push({ lid, status: rows[0]?.status ?? 'gone', counts: counts && { ...counts } });
+    outcomes.push({ lid, status, lateMs: { first, last }, counts: counts && { ...counts } });
   }
   return outcomes;
 }

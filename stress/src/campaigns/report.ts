@@ -33,7 +33,10 @@ export function reportOf(found: Found) {
   const twice = rolls.flatMap((roll) => roll.twice.map(personOf(roll.lid)));
   const blamed = rolls.flatMap((roll) => roll.blamed.map(personOf(roll.lid)));
   const miscounted = results.flatMap((result) => miscountsOf(result, found));
-  const lists = { unexplained, twice, blamed, miscounted, audit, open: run.open, ended: fleet.ended };
+  const begunAfter = found.stops
+    .filter(({ lastBegunMs }) => lastBegunMs > 0)
+    .map(({ lid, verb, lastBegunMs }) => `${lid} began a request ${lastBegunMs} ms after its ${verb}`);
+  const lists = { begunAfter, unexplained, twice, blamed, miscounted, audit, open: run.open, ended: fleet.ended };
   const broken = Object.fromEntries(Object.entries(history.counts).filter(([, count]) => count > 0));
   const violations =
     Object.values(lists).reduce((sum, { length }) => sum + length, 0) +

@@ -108,7 +108,7 @@ async function writeCampaign(
     castType === 'broadcast' ? { ...common, castType } : { ...common, castType, audienceId },
   );
   const { rows } = await db.$client.query<{ now: string }>(
-    `select to_char(app_now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as now`,
+    `select to_char(app_now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as now`,
   );
   return scheduleAsSeen(db, tenant, { campaign: draft, startDate: rows[0]?.now ?? '' });
 }

@@ -1,5 +1,4 @@
 import type { Stack } from '@dueline/demo';
-import { sleep } from '@dueline/kernel';
 import type { FaultRule } from '@dueline/line-simulator';
 
 /** What is done to the simulated LINE from outside. */
@@ -10,11 +9,7 @@ export interface LineControl {
   heal(): Promise<void>;
   /** A share of the users blocks the account. */
   blockSome(channelId: string, fraction: number): Promise<void>;
-  /** For how many milliseconds what comes now waits until the simulator looks at it: the most of a second. */
-  lagMs(): Promise<number>;
 }
-
-const LOOK_FOR_MS = 1_000;
 
 /** @param channelIds Whose quotas are raised whenever the faults change. */
 export function controlLine({ line }: Pick<Stack, 'line'>, channelIds: readonly string[]): LineControl {
@@ -37,15 +32,6 @@ export function controlLine({ line }: Pick<Stack, 'line'>, channelIds: readonly 
       await call('DELETE', '/faults');
       await call('POST', '/listener', { state: 'up' });
       await raiseQuotas();
-    },
-    lagMs: async () => {
-      let most = 0;
-      for (const began = performance.now(); performance.now() - began < LOOK_FOR_MS; await sleep(LOOK_FOR_MS / 20)) {
-        const asked = performance.now();
-        await (await fetch(`${line.controlUrl}/metrics`)).arrayBuffer();
-        most = Math.max(most, performance.now() - asked);
-      }
-      return most;
     },
     blockSome: (channelId, fraction) => call('POST', '/users/block', { channelId, fraction }),
   };
