@@ -12,6 +12,7 @@ import { channels, seed } from './seed.ts';
 import { announceDemo } from './stack/running.ts';
 import { type Stack, startStack } from './stack/stack.ts';
 import { CAMPAIGNS } from './story.ts';
+import { tellWhy } from './tell-why.ts';
 import { WAITS_PLANNED } from './waiting-story.ts';
 
 const HELP = `usage: ./dueline demo [--once] [--json] [--plant ${PLANTS.join('|')}]
@@ -50,6 +51,7 @@ async function tellStory(
   const waitingTimes = hasWaits ? await playWaiting(scene) : [];
   if (hasWaits) await watch.settled(waiting, patienceMs(plant));
   watch.stop();
+  await tellWhy(stack, cast, narrator.line);
 
   const campaigns = await readCampaigns(stack);
   const violations = (await stack.line.violations()).length;
