@@ -25,9 +25,9 @@ export async function tellWhy(
 async function tellOfOne(db: Db, tenant: Tenant): Promise<string> {
   const { rows } = await db.$client.query<{ ruleId: string; userId: string; eventId: string }>(
     `select trigger_rule_id as "ruleId", user_id as "userId", event_id as "eventId" from trigger_log
-      where line_oa_id = $1 and organization_id = $2 and decision in ('not_matched', 'suppressed') and event_id is not null
+      where line_oa_id = $1 and organization_id = $2 and (decision = 'not_matched' or reason_code <> 'fact_late' and decision = 'suppressed') and event_id is not null
         and trigger_rule_id is not null and trigger_on <> 'scheduled_action'
-      order by decision desc, id limit 1`,
+      order by decision, id limit 1`,
     [tenant.lineOaId, tenant.organizationId],
   );
   const [met] = rows;
