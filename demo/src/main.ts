@@ -15,6 +15,7 @@ import { LOOPS_PLANNED } from './sources-story.ts';
 import { announceDemo } from './stack/running.ts';
 import { type Stack, startStack } from './stack/stack.ts';
 import { CAMPAIGNS } from './story.ts';
+import { tellWhy } from './tell-why.ts';
 import { WAITS_PLANNED } from './waiting-story.ts';
 
 const HELP = `usage: ./dueline demo [--once] [--json] [--plant ${PLANTS.join('|')}]
@@ -55,6 +56,7 @@ async function tellStory(
   watch.stop();
   const mornings = { stack, cast, tell: narrator.line, tellTime: narrator.time };
   const lastSeq = isWhole ? await playDailyCycle(mornings) : (watch.receipts.at(-1)?.seq ?? 0);
+  await tellWhy(stack, cast, narrator.line);
 
   const campaigns = await readCampaigns(stack);
   const violations = (await stack.line.violations()).length;
