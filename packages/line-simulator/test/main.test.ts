@@ -5,6 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
+/** Starting a process takes long on a busy machine. */
+const PATIENT = { timeout: 60_000 };
+
 const MAIN = join(import.meta.dirname, '../src/main.ts');
 let folder: string;
 
@@ -29,18 +32,22 @@ const displayName = async (port: number) => {
   return ((await response.json()) as { displayName: string }).displayName;
 };
 
-test.each(['SIGTERM', 'SIGINT'] as const)('the process prints its ports, serves, and ends on %s', async (signal) => {
-  const child = spawn(process.execPath, args(), { stdio: ['ignore', 'pipe', 'inherit'] });
-  const line = await firstLine(child);
-  expect(line).toMatch(/^\{"api":\d+,"control":\d+\}\n$/);
-  const ports = JSON.parse(line) as { api: number; control: number };
-  expect(await displayName(ports.api)).toBe('Café');
-  const exit = once(child, 'exit');
-  child.kill(signal);
-  expect(await exit).toEqual([0, null]);
-});
+test.each(['SIGTERM', 'SIGINT'] as const)(
+  'the process prints its ports, serves, and ends on %s',
+  PATIENT,
+  async (signal) => {
+    const child = spawn(process.execPath, args(), { stdio: ['ignore', 'pipe', 'inherit'] });
+    const line = await firstLine(child);
+    expect(line).toMatch(/^\{"api":\d+,"control":\d+\}\n$/);
+    const ports = JSON.parse(line) as { api: number; control: number };
+    expect(await displayName(ports.api)).toBe('Café');
+    const exit = once(child, 'exit');
+    child.kill(signal);
+    expect(await exit).toEqual([0, null]);
+  },
+);
 
-test('the process ends when the one that started it is killed', async () => {
+test('the process ends when the one that started it is killed', PATIENT, async () => {
   const script = `
     const child = require('node:child_process').spawn(process.execPath, ${JSON.stringify(args())}, { stdio: ['ignore', 'pipe', 'inherit'] });
     child.stdout.on('data', (data) => process.stdout.write(data));
