@@ -14,7 +14,7 @@ export async function expectSameDecisions(
   options: { deaths: Deaths; patienceMs: number },
 ): Promise<void> {
   const { differences, meddled, ...figures } = await proveDecisions(stage, options);
-  const { outcomes, acting } = await outcomesExpected(stage.stack.database.db);
+  const { outcomes, acting } = await outcomesExpected(stage.db);
   process.stdout.write(`${JSON.stringify({ ...figures, ...differences })}\n`);
   for (const [what, { expected, missing, surplus }] of Object.entries(differences)) {
     expect.soft({ what, missing, surplus }).toEqual({ what, missing: 0, surplus: 0 });

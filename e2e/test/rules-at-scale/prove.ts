@@ -32,7 +32,7 @@ export async function proveDecisions(
   stage: Stage,
   { deaths, patienceMs }: { deaths: Deaths; patienceMs: number },
 ): Promise<Proof> {
-  const { db } = stage.stack.database;
+  const { db } = stage;
   for (const wave of BEFORE) {
     await changePeople(db, wave);
     await untilDecided(stage.stack, { left: 0, patienceMs });

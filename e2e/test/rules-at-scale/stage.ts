@@ -1,5 +1,6 @@
 import { createLineOa, createOrganization } from '@dueline/accounts';
 import type { Tenant } from '@dueline/contracts';
+import { type Db, openDatabase } from '@dueline/db';
 import { type App, type AppName, type Stack, startStack } from '@dueline/demo';
 import { createAudience } from '@dueline/recipients';
 import { createRule, deleteRule } from '@dueline/trigger-rules';
@@ -21,6 +22,8 @@ const REPLICAS: readonly AppName[] = ['pg-listener', 'pg-listener', 'trigger-wor
 /** A running Dueline with people and rules, and the means to kill it. */
 export interface Stage extends AsyncDisposable {
   readonly stack: Stack;
+  /** Connections whose statements may take an hour: some are over everybody. */
+  readonly db: Db;
   readonly rules: readonly PlacedRule[];
   /** Kills all replicas of an app at once and starts as many again. */
   kill(name: AppName): Promise<void>;
@@ -28,24 +31,31 @@ export interface Stage extends AsyncDisposable {
 
 export async function setStage(people: number): Promise<Stage> {
   const stack = await startStack({ env: serviceEnvironment(), channels: [], tell: () => undefined, appEnv: SETTINGS });
+  const { db, close } = openDatabase({
+    ...{ url: stack.databaseUrl, applicationName: 'proof', maxConnections: 4, statementTimeoutMs: 3_600_000 },
+    onError: () => undefined, // the statement in hand throws
+  });
+  const stop = async () => {
+    await close();
+    await stack.stop();
+  };
   try {
     for (const [name, app] of stack.apps) if (name !== 'cron-scheduler') await app.stop();
-    const rules = await fill(stack, people);
-    return { stack, rules, kill: await startReplicas(stack), [Symbol.asyncDispose]: stack.stop };
+    const rules = await fill(stack, db, people);
+    return { stack, db, rules, kill: await startReplicas(stack), [Symbol.asyncDispose]: stop };
   } catch (error) {
-    await stack.stop();
+    await stop();
     throw error;
   }
 }
 
-async function fill(stack: Stack, people: number): Promise<PlacedRule[]> {
-  const { db } = stack.database;
+async function fill(stack: Stack, db: Db, people: number): Promise<PlacedRule[]> {
   await preparePeople(db, people);
   const own = await createTenant(stack, 'own');
   const other = await createTenant(stack, 'other');
   await insertPeople(db, own, people);
   await insertPeople(db, other, people / 20);
-  return [...(await createRules(stack, own)), ...(await placeRules(stack, other, rulesOfOthers))];
+  return [...(await createRules(db, own)), ...(await placeRules(db, other, rulesOfOthers))];
 }
 
 async function createTenant(stack: Stack, name: string): Promise<Tenant> {
@@ -60,8 +70,7 @@ async function createTenant(stack: Stack, name: string): Promise<Tenant> {
   return createLineOa(db, { ...account, timezone: 'Asia/Bangkok', secretsKey: stack.secretsKey });
 }
 
-async function createRules(stack: Stack, tenant: Tenant): Promise<PlacedRule[]> {
-  const { db } = stack.database;
+async function createRules(db: Db, tenant: Tenant): Promise<PlacedRule[]> {
   const audience = (name: string) => createAudience(db, tenant, { name });
   const audiences: Audiences = {
     ...{ fixed: await audience('fixed'), joined: await audience('joined'), left: await audience('left') },
@@ -76,13 +85,13 @@ async function createRules(stack: Stack, tenant: Tenant): Promise<PlacedRule[]> 
   const [first] = rulesOfOthers;
   if (first === undefined) throw new Error('there is no rule to delete');
   await deleteRule(db, tenant, await createRule(db, tenant, { ...first.draft, name: 'deleted' }));
-  return placeRules(stack, tenant, [...liveRules(audiences), ...observing]);
+  return placeRules(db, tenant, [...liveRules(audiences), ...observing]);
 }
 
-async function placeRules(stack: Stack, tenant: Tenant, rules: readonly (typeof observing)[number][]) {
+async function placeRules(db: Db, tenant: Tenant, rules: readonly (typeof observing)[number][]) {
   const placed: PlacedRule[] = [];
   for (const rule of rules) {
-    const id = await createRule(stack.database.db, tenant, rule.draft);
+    const id = await createRule(db, tenant, rule.draft);
     placed.push({ ...rule, id, lineOaId: tenant.lineOaId });
   }
   return placed;

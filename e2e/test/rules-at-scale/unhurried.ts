@@ -2,7 +2,7 @@ import type { Db } from '@dueline/db';
 
 type Client = Pick<Db['$client'], 'query'>;
 
-/** Statements over everybody take longer than our own may: a connection without that limit, which nobody gets afterwards. */
+/** A connection for statements over everybody, without a limit of the server's; nobody gets it afterwards. */
 export async function unhurried<T>(db: Db, work: (client: Client) => Promise<T>): Promise<T> {
   const client = await db.$client.connect();
   try {
