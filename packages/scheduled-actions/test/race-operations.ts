@@ -94,7 +94,7 @@ export const decide = async (scene: Scene, ticket: TenantTicket = scene.ticket):
     const { outcome, decision } = outcomeOf(action, await ruleIsDeleted(tx, scene.ruleId));
     const moved = await finishActions(tx, [outcome]);
     if (moved.size === 0) return { moves: 0 };
-    await writeLog(tx, scene, decision.to === 'done' ? ['fired', 'due'] : ['cancelled', 'decided']);
+    await writeLog(tx, scene, decision.to === 'done' ? ['fired', 'due'] : ['cancelled', 'conditions_no_longer_hold']);
     return { moves: 1, decisions: [decision] };
   });
 
@@ -122,7 +122,7 @@ const decideDue = (scene: Scene): Promise<Told> =>
       if ((await finishDue(tx, [outcome], CLAIM)).size === 0) throw new Error('a row that was locked did not move');
       const { userId, id, fence, organizationId, lineOaId } = action;
       const row = { tenant: { organizationId, lineOaId }, userId, seen: { id, fence }, ruleId };
-      await writeLog(tx, row, decision.to === 'done' ? ['fired', 'due'] : ['cancelled', 'decided']);
+      await writeLog(tx, row, decision.to === 'done' ? ['fired', 'due'] : ['cancelled', 'conditions_no_longer_hold']);
       decisions.push(decision);
     }
     return { moves: decisions.length, decisions };
