@@ -14,7 +14,7 @@ test.for(allKillsOf('events'))('killed at %s and %s: nothing is lost, doubled or
 );
 
 test.for(allKillsOf('campaigns'))(
-  'killed at %s and %s: nobody of a campaign is skipped, doubled or stuck [T06] [T07] [SEM-124]',
+  'killed at %s and %s: nobody of a campaign is skipped, doubled or stuck [T06] [T07]',
   (kill) => killAt(stage, kill, 'campaigns'),
 );
 
