@@ -25,13 +25,13 @@ export interface CycleScene {
  * @throws Error when somebody got another number of messages.
  */
 export async function playDailyCycle({ stack, cast, tell, tellTime }: CycleScene): Promise<number> {
-  const people = await createDailyRule({ stack, cast });
+  const { ruleId, people } = await createDailyRule({ stack, cast });
   tell(`every morning at nine, ${people.length} people of ${ACCOUNTS[0]?.name} get a greeting`);
   let seq = (await stack.line.receiptsSince(0)).at(-1)?.seq ?? 0;
   const greeted = new Map<string, number>();
   for (let day = 1; day <= DAYS; day += 1) {
-    tellTime((await stack.travel(await secondsToTheNext(stack))).now);
-    await until(async () => (await completed(stack)) === day);
+    tellTime((await stack.travel(await secondsToTheNext(stack, ruleId))).now);
+    await until(async () => (await completed(stack, ruleId)) === day);
     await until(async () => {
       const receipts = await stack.line.receiptsSince(seq);
       seq = receipts.at(-1)?.seq ?? seq;
@@ -48,7 +48,10 @@ export async function playDailyCycle({ stack, cast, tell, tellTime }: CycleScene
   return seq;
 }
 
-async function createDailyRule({ stack, cast }: Pick<CycleScene, 'stack' | 'cast'>): Promise<string[]> {
+async function createDailyRule({
+  stack,
+  cast,
+}: Pick<CycleScene, 'stack' | 'cast'>): Promise<{ ruleId: string; people: string[] }> {
   const { db } = stack.database;
   const [account] = ACCOUNTS;
   const tenant = account && cast.tenants.get(account.channelId);
@@ -56,31 +59,31 @@ async function createDailyRule({ stack, cast }: Pick<CycleScene, 'stack' | 'cast
   const people = usersOf(account, { first: 900, count: PEOPLE });
   const audienceId = await createAudience(db, tenant, { name: 'early birds' });
   await addAudienceMembers(db, tenant, { audienceId, userIds: people });
-  await createRule(db, tenant, {
+  const ruleId = await createRule(db, tenant, {
     ...{ name: 'Every morning: a greeting', sourceType: 'scheduled_time', frequency: 'every_time' },
     ...{ sourceConfig: { cron: '0 9 * * *', audienceId }, actionType: 'send_message' },
     // without a mark: the same greeting comes again, which marked messages never do
     actionConfig: { messages: [{ type: 'text', text: 'Good morning! The coffee is hot ☀️' }] },
   } as Parameters<typeof createRule>[2]);
-  return people;
+  return { ruleId, people };
 }
 
 const NEXT =
-  'select ceil(extract(epoch from next_run_at - app_now()))::int as seconds from cycle_schedule where next_run_at is not null';
+  'select ceil(extract(epoch from next_run_at - app_now()))::int as seconds from cycle_schedule where trigger_rule_id = $1 and next_run_at is not null';
 
 /** A second behind the next morning's nine o'clock. */
-async function secondsToTheNext({ database }: CycleScene['stack']): Promise<number> {
+async function secondsToTheNext({ database }: CycleScene['stack'], ruleId: string): Promise<number> {
   let seconds: number | undefined;
   await until(async () => {
-    seconds = (await database.db.$client.query<{ seconds: number }>(NEXT)).rows[0]?.seconds;
+    seconds = (await database.db.$client.query<{ seconds: number }>(NEXT, [ruleId])).rows[0]?.seconds;
     return seconds !== undefined;
   });
   return Math.max(1, (seconds ?? 0) + 1);
 }
 
-async function completed({ database }: CycleScene['stack']): Promise<number> {
-  const done = `select from scheduled_trigger_execution where status = 'completed'`;
-  return (await database.db.$client.query(done)).rowCount ?? 0;
+async function completed({ database }: CycleScene['stack'], ruleId: string): Promise<number> {
+  const done = `select from scheduled_trigger_execution where trigger_rule_id = $1 and status = 'completed'`;
+  return (await database.db.$client.query(done, [ruleId])).rowCount ?? 0;
 }
 
 /** Waits until it is so; what is not so in time shows in the end. */
