@@ -4,6 +4,7 @@
 - line_delivery_chunk
 - line_broadcast_rich_message
 - line_multicast_rich_message
+- webhook_call
 {{- end -}}
 
 {{/* How small a part of LINE's limits each takes while Redis is away: by the most replicas that there may be. */}}
