@@ -1,3 +1,4 @@
+import { expect } from 'vitest';
 import { run, serviceEnvironment } from './support.ts';
 
 /** Runs a command of ./dueline that takes a seed on the services of this test run; returns its exit code and its line of JSON. */
@@ -10,9 +11,23 @@ async function runSeed(command: 'stress' | 'chaos', seed: number, args: readonly
   return { code, result: JSON.parse(line) };
 }
 
+/** That a chaos with a planted fault shows people who received twice. */
+export async function expectDoubled(args: readonly string[]): Promise<void> {
+  const { code, result } = await runSeed('chaos', 1, args);
+  expect(result.invariants.H1).toBe(result.doubled);
+  expect(result.doubled).toBeGreaterThan(0);
+  expect(code).toBe(1);
+}
+
 export const runStress = (seed: number, args: readonly string[]) => runSeed('stress', seed, args);
 export const runChaos = (seed: number, args: readonly string[]) => runSeed('chaos', seed, args);
 export const runCampaigns = (seed: number, args: readonly string[]) => runSeed('chaos', seed, ['--campaign', ...args]);
+
+/** What a chaos ends with in which nobody is lost, doubled, wronged or unexplained. */
+export const EVERYBODY_ACCOUNTED_FOR = {
+  ...{ ok: true, lost: 0, doubled: 0, unexplained: 0, wronged: 0, open: 0, ended: 0 },
+  invariants: {},
+};
 
 /** What a run of campaigns ends with in which nobody is lost, doubled or unexplained and everything agrees. */
 export const EVERYBODY_ONCE = {

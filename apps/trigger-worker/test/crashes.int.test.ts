@@ -1,6 +1,6 @@
 import type { Tenant } from '@dueline/contracts';
 import { inTransaction, sql, takeInHand } from '@dueline/db';
-import { columnOf, type TestDb, testDb } from '@dueline/db/testing';
+import { columnOf, lockWaiters, type TestDb, testDb } from '@dueline/db/testing';
 import { claimBatch, finishActions, holdActions, recoverActionsInHand } from '@dueline/scheduled-actions';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { handleTriggerEvents } from '../src/handle-trigger-event.ts';
@@ -86,16 +86,7 @@ test.for(['commits', 'rolls back'] as const)(
     }).catch((error: unknown) => error);
     await held.promise;
     const recovering = recoverActionsInHand(own.db, DEAD);
-    await vi.waitFor(
-      async () =>
-        expect(
-          await columnOf(
-            own.db,
-            `select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
-          ),
-        ).toEqual(['1']),
-      15_000,
-    );
+    await lockWaiters(own.db);
     go.resolve();
     await deciding;
     expect(await recovering).toEqual({ deaths: end === 'commits' ? 0 : 1, suspects: 0 });

@@ -18,6 +18,15 @@ export async function isTrue(db: Db, query: typeof IS_AT_GATE): Promise<boolean>
   return rows[0]?.yes === true;
 }
 
+/** Waits until so many transactions of this database wait for a lock. */
+export const lockWaiters = (db: Db, count = 1): Promise<void> =>
+  vi.waitFor(async () => {
+    const { rows } = await db.$client.query<{ count: number }>(
+      `select count(*)::int as count from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+    );
+    expect(rows[0]?.count).toBe(count);
+  }, 15_000);
+
 /** Runs work while the gate (an advisory lock) is closed, which the work opens. */
 export async function withGate<T>(db: Db, gate: number, work: (open: () => Promise<void>) => Promise<T>): Promise<T> {
   const keeper = await db.$client.connect();
@@ -44,7 +53,7 @@ export async function endsOr(work: Promise<unknown>, isStopped: () => Promise<bo
       stopped = !hasEnded && (await isStopped());
       expect(hasEnded || stopped).toBe(true);
     },
-    { interval: 2, timeout: 10_000 },
+    { interval: 2, timeout: 60_000 },
   );
   return stopped;
 }

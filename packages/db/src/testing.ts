@@ -4,7 +4,7 @@ import { inject } from 'vitest';
 import { type Db, openDatabase } from './open.ts';
 import { installTimeMachine } from './time-machine.ts';
 
-export { endsOr, IS_AT_GATE, IS_BLOCKED, isTrue, withGate } from './testing-races.ts';
+export { endsOr, IS_AT_GATE, IS_BLOCKED, isTrue, lockWaiters, withGate } from './testing-races.ts';
 export { columnOf, guardedMoves, insertRow, insertTenant, insertUsers, lineUserId } from './testing-rows.ts';
 
 declare module 'vitest' {

@@ -1,8 +1,8 @@
 import type { Tenant } from '@dueline/contracts';
 import { inTenant } from '@dueline/db';
-import { columnOf, insertTenant, type TestDb, testDb } from '@dueline/db/testing';
+import { insertTenant, lockWaiters, type TestDb, testDb } from '@dueline/db/testing';
 import { type AttemptOutcome, cancelDeliveries, type DeliveryToCreate } from '@dueline/deliveries';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { mustStart, plan, settle, start, startNow, stateOf } from './support.ts';
 
 let own: TestDb;
@@ -52,17 +52,7 @@ test('[D9] of a cancel and a start of the same message the row lock says who cam
     ['cancel', '2'],
   ] as const) {
     const { id } = await planFor(action);
-    const waits = async (count: number) =>
-      vi.waitFor(
-        async () =>
-          expect(
-            await columnOf(
-              own.db,
-              `select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
-            ),
-          ).toEqual([String(count)]),
-        15_000,
-      );
+    const waits = (count: number) => lockWaiters(own.db, count);
     const holder = await own.db.$client.connect();
     await holder.query('begin');
     await holder.query('select from delivery where id = $1 for no key update', [id]);

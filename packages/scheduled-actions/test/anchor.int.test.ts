@@ -1,6 +1,14 @@
 import type { Delay, Tenant } from '@dueline/contracts';
 import { inTransaction, lockUsers } from '@dueline/db';
-import { columnOf, insertRow, insertTenant, insertUsers, lineUserId, type TestDb, testDb } from '@dueline/db/testing';
+import {
+  insertRow,
+  insertTenant,
+  insertUsers,
+  lineUserId,
+  lockWaiters,
+  type TestDb,
+  testDb,
+} from '@dueline/db/testing';
 import {
   finishActions,
   holdActions,
@@ -9,7 +17,7 @@ import {
   scheduleAction,
 } from '@dueline/scheduled-actions';
 import { actionToSchedule } from '@dueline/scheduled-actions/testing';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { claim, each, schedule, standAt } from './support.ts';
 
 let own: TestDb;
@@ -28,17 +36,7 @@ beforeEach(async () => {
 });
 afterEach(() => own[Symbol.asyncDispose]());
 
-const somebodyWaits = () =>
-  vi.waitFor(
-    async () =>
-      expect(
-        await columnOf(
-          own.db,
-          `select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
-        ),
-      ).toEqual(['1']),
-    15_000,
-  );
+const somebodyWaits = () => lockWaiters(own.db);
 
 type WhenPast = 'fire' | 'skip' | 'fail';
 const aDayBefore = (whenPast: WhenPast = 'skip'): Delay => ({

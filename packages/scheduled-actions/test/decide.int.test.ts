@@ -1,6 +1,6 @@
 import type { Tenant, TenantTicket } from '@dueline/contracts';
 import { inTransaction } from '@dueline/db';
-import { columnOf, guardedMoves, insertTenant, type TestDb, testDb } from '@dueline/db/testing';
+import { columnOf, guardedMoves, insertTenant, lockWaiters, type TestDb, testDb } from '@dueline/db/testing';
 import {
   type ActionOutcome,
   finishActions,
@@ -8,7 +8,7 @@ import {
   releaseActions,
   TRANSITIONS,
 } from '@dueline/scheduled-actions';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { claim, each, schedule } from './support.ts';
 
 let own: TestDb;
@@ -75,16 +75,7 @@ test('a second holder waits for the first and then finds nothing', async () => {
   });
   await held.promise;
   const second = hold(tickets);
-  await vi.waitFor(
-    async () =>
-      expect(
-        await columnOf(
-          own.db,
-          `select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
-        ),
-      ).toEqual(['1']),
-    15_000,
-  );
+  await lockWaiters(own.db);
   decide.resolve();
   await first;
   expect(await second).toEqual([]);

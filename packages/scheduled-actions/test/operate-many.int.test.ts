@@ -1,6 +1,6 @@
 import type { Tenant, TenantTicket } from '@dueline/contracts';
 import { inTransaction } from '@dueline/db';
-import { insertTenant, lineUserId, moveProductTime, type TestDb, testDb } from '@dueline/db/testing';
+import { insertTenant, lineUserId, lockWaiters, moveProductTime, type TestDb, testDb } from '@dueline/db/testing';
 import {
   type ActionFilter,
   type ActionOperation,
@@ -19,7 +19,6 @@ import {
   HELLO,
   insertAction,
   insertDeliveryOf,
-  lockWaiters,
   noDeliveries,
   rowOf,
 } from './operating.ts';

@@ -1,6 +1,6 @@
 import type { Tenant, TenantTicket } from '@dueline/contracts';
 import { type Db, inTransaction } from '@dueline/db';
-import { insertRow, lineUserId } from '@dueline/db/testing';
+import { insertRow, lineUserId, lockWaiters } from '@dueline/db/testing';
 import {
   type ActionOperation,
   type CancelDeliveries,
@@ -8,7 +8,6 @@ import {
   holdActions,
   operate,
 } from '@dueline/scheduled-actions';
-import { expect, vi } from 'vitest';
 
 /** Nothing here is done, so nothing has a message to stop. */
 export const noDeliveries: CancelDeliveries = () => Promise.reject(new Error('no delivery was to be cancelled'));
@@ -96,17 +95,6 @@ export async function act(
     cancelDeliveries: noDeliveries,
   });
 }
-
-const waiting = async (db: Db): Promise<number> => {
-  const { rows } = await db.$client.query(
-    `select count(*)::int as count from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
-  );
-  return rows[0].count;
-};
-
-/** Waits until so many transactions of this database wait for a lock. */
-export const lockWaiters = (db: Db, count: number): Promise<void> =>
-  vi.waitFor(async () => expect(await waiting(db)).toBe(count), 15_000);
 
 /** Runs `work` while another transaction holds the row; `waited` waits until so many wait for it in a queue. */
 async function whileHeld<T>(

@@ -1,6 +1,6 @@
 import type { Tenant } from '@dueline/contracts';
 import { inTransaction, lockUsers, type Tx } from '@dueline/db';
-import { columnOf, insertTenant, insertUsers, lineUserId, type TestDb, testDb } from '@dueline/db/testing';
+import { columnOf, insertTenant, insertUsers, lineUserId, lockWaiters, type TestDb, testDb } from '@dueline/db/testing';
 import {
   checkAndCompleteDelayWait,
   decideBranches,
@@ -10,7 +10,7 @@ import {
   type WaitMet,
 } from '@dueline/scheduled-actions';
 import { actionToSchedule } from '@dueline/scheduled-actions/testing';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { insertFact, insertThings, waitingFor } from './facts.ts';
 import { claim, each, schedule, standAt } from './support.ts';
 
@@ -46,17 +46,7 @@ async function held<T>(work: (tx: Tx) => Promise<T>): Promise<{ result: T; commi
   };
 }
 
-const somebodyWaits = () =>
-  vi.waitFor(
-    async () =>
-      expect(
-        await columnOf(
-          own.db,
-          `select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
-        ),
-      ).toEqual(['1']),
-    15_000,
-  );
+const somebodyWaits = () => lockWaiters(own.db);
 
 const click = (n = 1) =>
   insertFact(own.db, tenant, {
