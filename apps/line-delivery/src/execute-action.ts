@@ -34,7 +34,7 @@ export interface ExecuteDeps {
   readonly settle: (settlement: Settlement) => Promise<boolean>;
   /** Told after the verdict was written, before the slot is given back. Never rejects. */
   readonly onSettled: (outcome: AttemptResult['outcome'], started: StartedDelivery) => void | Promise<void>;
-  /** For so many milliseconds what was started is sent without asking again; half a second when not given. */
+  /** For so many milliseconds what was started is sent without asking again; 250 when not given. */
   readonly believedMs?: number | undefined;
   /** What stops an account's sends; without it every answer stands as it is. */
   readonly guard?: Guard | undefined;

@@ -24,7 +24,7 @@ import {
 import { addAudienceMembers } from '@dueline/recipients';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { closeEnded } from '../src/close-campaigns.ts';
-import { audienceOf, claimOne, membersOf, stage } from './campaign-stage.ts';
+import { audienceOf, campaignSeen, claimOne, membersOf, stage } from './campaign-stage.ts';
 
 type Staged = Awaited<ReturnType<typeof stage>>;
 let database: Awaited<ReturnType<typeof testDb>>;
@@ -46,11 +46,7 @@ async function started(people: number, schedule: { notAfter?: string } = {}) {
   return { id, chunks: staged.published.splice(0) };
 }
 
-const seen = async (id: string): Promise<Ticket> => {
-  const campaign = await showCampaign(db, tenant, id);
-  if (campaign === undefined) throw new Error('there is no such campaign');
-  return campaign;
-};
+const seen = (id: string) => campaignSeen(db, tenant, id);
 const change = async (id: string, make: (tx: Tx, campaign: Ticket) => Promise<ControlOutcome>) => {
   const campaign = await seen(id);
   return inTransaction(db, (tx) => make(tx, campaign));

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { claimCampaigns } from '@dueline/campaigns';
+import { claimCampaigns, showCampaign } from '@dueline/campaigns';
 import { dueCampaign } from '@dueline/campaigns/testing';
-import type { CampaignTicket, Tenant, Tickets } from '@dueline/contracts';
+import type { CampaignTicket, Tenant, Ticket, Tickets } from '@dueline/contracts';
 import type { Db } from '@dueline/db';
 import { moveProductTime } from '@dueline/db/testing';
 import { announceDeliveries, settleDeliveries } from '@dueline/deliveries';
@@ -123,4 +123,11 @@ export async function claimOne(db: Db): Promise<CampaignTicket> {
   const [claimed] = await claimCampaigns(db, { claimedBy: 'd:1', limit: 1 });
   if (claimed === undefined) throw new Error('no campaign was due');
   return claimed.ticket;
+}
+
+/** A campaign as a person sees it, whose fence an operation names. @throws Error when there is none. */
+export async function campaignSeen(db: Db, tenant: Tenant, id: string): Promise<Ticket> {
+  const campaign = await showCampaign(db, tenant, id);
+  if (campaign === undefined) throw new Error('there is no such campaign');
+  return campaign;
 }

@@ -1,20 +1,13 @@
 import { resumeAccount, stopAccount } from '@dueline/accounts';
-import {
-  cancelCampaign,
-  claimCampaigns,
-  pauseCampaign,
-  reapCampaigns,
-  resumeCampaign,
-  showCampaign,
-} from '@dueline/campaigns';
+import { cancelCampaign, claimCampaigns, pauseCampaign, reapCampaigns, resumeCampaign } from '@dueline/campaigns';
 import { dueCampaign } from '@dueline/campaigns/testing';
-import type { Tenant, Ticket } from '@dueline/contracts';
+import type { Tenant } from '@dueline/contracts';
 import { type Db, inTransaction } from '@dueline/db';
 import { columnOf, type TestDb, testDb } from '@dueline/db/testing';
 import { cancelCampaignDeliveries, retryCampaignDeliveries } from '@dueline/deliveries';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { closeEnded } from '../src/close-campaigns.ts';
-import { audienceOf, claimOne, stage } from './campaign-stage.ts';
+import { audienceOf, campaignSeen, claimOne, stage } from './campaign-stage.ts';
 
 let database: TestDb;
 let db: Db;
@@ -29,11 +22,7 @@ beforeEach(async () => {
 afterEach(() => database[Symbol.asyncDispose]());
 
 const PEOPLE = 1_100;
-const seen = async (id: string): Promise<Ticket> => {
-  const campaign = await showCampaign(db, tenant, id);
-  if (campaign === undefined) throw new Error('there is no such campaign');
-  return campaign;
-};
+const seen = (id: string) => campaignSeen(db, tenant, id);
 
 /** What halts an account, and what lets it go on. */
 const HALTS: Readonly<Record<string, readonly [halt: () => Promise<unknown>, goOn: () => Promise<unknown>]>> = {
