@@ -19,15 +19,12 @@ export const pushScenario: Scenario = {
   brief: 'messages sent to a simulated LINE',
   hasPeers: false,
   what: `20,000 pushes of ${PUSH_ACCOUNTS} accounts to a simulated LINE in a process of its own. ${SIMULATOR}: from a client that only writes bytes. ${CLIENT}: one process, nothing written down. ${WHOLE}: tickets in RabbitMQ until the verdict on the last push is written; each has its permit, its attempt written ahead, and its outcome.`,
-  expectations: [CLIENT, WHOLE].map((to) => ({
-    ...{
-      what: `what the simulator answers against ${to}`,
-      of: SIMULATOR,
-      to,
-      figure: RATE,
-      better: 'higher',
-      floor: 3,
-    },
+  // A bare client costs about what the simulator does to answer it, so it can be no three times slower: it may only not be faster.
+  expectations: [
+    { to: WHOLE, floor: 3 },
+    { to: CLIENT, floor: 1 },
+  ].map(({ to, floor }) => ({
+    ...{ what: `what the simulator answers against ${to}`, of: SIMULATOR, to, figure: RATE, better: 'higher', floor },
   })),
   run: (stage, options) => {
     const count = Math.round(COUNT * options.scale);
