@@ -13,13 +13,17 @@ import {
 } from '@dueline/campaigns';
 import { type CampaignTicket, lineDeliveryChunk, type TenantTicket } from '@dueline/contracts';
 import { type Db, inTransaction, type Tx } from '@dueline/db';
-import { announceCampaignDeliveries, createChunkDeliveries, unpublishDeliveries } from '@dueline/deliveries';
+import {
+  announceCampaignDeliveries,
+  createChunkDeliveries,
+  startsInSeconds,
+  unpublishDeliveries,
+} from '@dueline/deliveries';
 import { PermanentError } from '@dueline/kernel';
 import { type Broker, discarded, type Handler } from '@dueline/mq';
 import type { Reach } from '@dueline/runtime';
 import { publishTickets } from '@dueline/worker-app';
 import type { AskMonth } from './ask-months.ts';
-import { startsInSeconds } from './limits/chunk-times.ts';
 
 export interface StartCampaignDeps {
   readonly db: Db;

@@ -2,7 +2,7 @@ import { setCampaignPace } from '@dueline/campaigns';
 import { dueCampaign } from '@dueline/campaigns/testing';
 import { type Db, inTenant } from '@dueline/db';
 import { columnOf, testDb } from '@dueline/db/testing';
-import { announceDeliveries } from '@dueline/deliveries';
+import { announceDeliveries, repaceChunks } from '@dueline/deliveries';
 import { expect, test } from 'vitest';
 import { audienceOf, claimOne, stage } from './campaign-stage.ts';
 
@@ -18,9 +18,14 @@ async function paced(
     audienceId: await audienceOf(db, all.tenant, people),
     ...(notAfter !== undefined && { notAfter }),
   });
-  expect(await inTenant(db, all.tenant, (tx) => setCampaignPace(tx, { campaign, maxPerMinute }))).toBe(true);
+  const setPace = async (perMinute: number | null) => {
+    const fence = String(await columnOf(db, `select fence from campaign where id = ${campaign.id}`));
+    const wanted = { campaign: { id: campaign.id, fence }, maxPerMinute: perMinute, repaceDeliveries: repaceChunks };
+    return inTenant(db, all.tenant, (tx) => setCampaignPace(tx, all.tenant, wanted));
+  };
+  expect(await setPace(maxPerMinute)).toEqual({ result: 'set', repaced: 0 });
   await all.start(await claimOne(db));
-  return { ...all, campaign };
+  return { ...all, campaign, setPace };
 }
 
 const sent = (db: Db) => columnOf(db, `select chunk_no from delivery where status = 'accepted' order by 1`);
@@ -32,24 +37,24 @@ const dueIn = (db: Db) =>
   );
 
 test(
-  'a campaign at 500 people a minute sends a chunk a minute, whatever number of replicas sends, and each person once',
+  'a campaign at 50 people a minute sends a chunk each ten minutes, whatever number of replicas sends, and each person once',
   PATIENCE,
   async () => {
     await using database = await testDb();
     const { db } = database;
-    const { published, send, sendDue, pass, simulator } = await paced(db, { people: 1_250, maxPerMinute: 500 });
+    const { published, send, sendDue, pass, simulator } = await paced(db, { people: 1_250, maxPerMinute: 50 });
     expect(published).toHaveLength(1); // the others are announced at their time
-    expect(await dueIn(db)).toEqual(['0', '60', '120']);
+    expect(await dueIn(db)).toEqual(['0', '600', '1200']);
     await Promise.all([send(published), send(published)]);
     await sendDue({ replicas: 2 });
     expect(await sent(db)).toEqual(['0']);
-    await pass(58);
+    await pass(500);
     await sendDue({ replicas: 2 });
     expect(await sent(db)).toEqual(['0']);
-    await pass(2);
+    await pass(100);
     await sendDue({ replicas: 2 });
     expect(await sent(db)).toEqual(['0', '1']);
-    await pass(60);
+    await pass(600);
     await sendDue({ replicas: 2 });
     expect(await sent(db)).toEqual(['0', '1', '2']);
     expect([...simulator.ledger.receipts()]).toHaveLength(1_250);
@@ -91,11 +96,64 @@ test('a campaign that waits for its pace does not hold up another one of its acc
   expect(outcome).toEqual({ outcome: 'done', detail: { started: 2, putBack: 2 } });
 });
 
-test('the pace of a campaign is set before its recipients are frozen, and refused when it is no number of people', async () => {
+test(
+  'the pace of a campaign is changed while it sends: at once, for what has not begun, and each person once',
+  PATIENCE,
+  async () => {
+    await using database = await testDb();
+    const { db } = database;
+    const { published, send, sendDue, pass, setPace, simulator } = await paced(db, { people: 1_250, maxPerMinute: 1 });
+    await send(published);
+    expect(await sent(db)).toEqual(['0']);
+    await pass(10);
+    expect(await setPace(50)).toEqual({ result: 'set', repaced: 2 });
+    const [next = 0, afterNext = 0] = (await dueIn(db)).map(Number);
+    expect(next).toBeLessThan(1_000); // the pace of before would have kept it for hours
+    expect(afterNext - next).toBe(600);
+    await sendDue({ replicas: 2 });
+    expect(await sent(db)).toEqual(['0', '1']);
+    expect(await setPace(null)).toEqual({ result: 'set', repaced: 1 });
+    await sendDue({ replicas: 2 });
+    expect(await sent(db)).toEqual(['0', '1', '2']);
+    expect([...simulator.ledger.receipts()]).toHaveLength(1_250);
+    expect(await setPace(500)).toMatchObject({ result: 'refused', refusal: 'wrong_status', status: 'sent' });
+  },
+);
+
+test(
+  'a campaign is slowed down while its tickets are on their way: they come again at their new times',
+  PATIENCE,
+  async () => {
+    await using database = await testDb();
+    const { db } = database;
+    const { published, send, sendDue, pass, setPace } = await paced(db, { people: 1_250, maxPerMinute: 10_000_000 });
+    await send(published);
+    await pass(1);
+    const onTheirWay = await announceDeliveries(db, { limit: 10, againAfterSeconds: 60 });
+    expect(onTheirWay).toHaveLength(2);
+    expect(await setPace(50)).toEqual({ result: 'set', repaced: 2 });
+    await send(onTheirWay);
+    expect(await sent(db)).toEqual(['0', '1']);
+    await pass(600);
+    await sendDue({ replicas: 2 });
+    expect(await sent(db)).toEqual(['0', '1', '2']);
+  },
+);
+
+test('a pace that is changed makes nothing too late, unless the campaign has a last instant', PATIENCE, async () => {
   await using database = await testDb();
   const { db } = database;
-  const { tenant, campaign } = await paced(db, { people: 1, maxPerMinute: 500 });
-  const set = (maxPerMinute: number) => inTenant(db, tenant, (tx) => setCampaignPace(tx, { campaign, maxPerMinute }));
-  expect(await set(100)).toBe(false);
-  await expect(set(0)).rejects.toThrow('pace is invalid at /maxPerMinute: a whole number from 1 to 10000000');
+  const { setPace } = await paced(db, { people: 1_000, maxPerMinute: 500 });
+  await setPace(1);
+  const lasts = `select deliver_until - next_attempt_at >= interval '1 day' from delivery where status = 'planned'`;
+  expect(await columnOf(db, lasts)).toEqual(['true', 'true']);
+});
+
+test('a pace is refused that is no number of people, or that names a campaign as it no longer is', async () => {
+  await using database = await testDb();
+  const { db } = database;
+  const { tenant, campaign, setPace } = await paced(db, { people: 1, maxPerMinute: 500 });
+  await expect(setPace(0)).rejects.toThrow('pace is invalid at /maxPerMinute: a whole number from 1 to 10000000');
+  const old = { campaign, maxPerMinute: 100, repaceDeliveries: repaceChunks };
+  expect(await inTenant(db, tenant, (tx) => setCampaignPace(tx, tenant, old))).toMatchObject({ refusal: 'changed' });
 });

@@ -7,6 +7,7 @@ export {
 export { giveBackBroadcastPlaces, type Screened, takeBroadcastPlaces } from './broadcast-limit.ts';
 export { type CancelledDelivery, cancelDeliveries } from './cancel.ts';
 export { cancelCampaignDeliveries, type StoppedRequests } from './cancel-campaign.ts';
+export { CEILINGS, startsInSeconds } from './chunk-times.ts';
 export { type ClosedDelivery, closeOverdueDeliveries } from './close-overdue.ts';
 export { createDeliveries, type DeliveryToCreate } from './create.ts';
 export { type ChunkToCreate, createChunkDeliveries } from './create-chunks.ts';
@@ -22,6 +23,7 @@ export { reapDeliveries, reapEarlierBoots } from './reap.ts';
 export { type EarlierRefusal, loadRefusals, type Refusals } from './refusals.ts';
 export { type RefusedDelivery, refusedAmong } from './refused.ts';
 export { renewDeliveries } from './renew.ts';
+export { repaceChunks } from './repace.ts';
 export { type Resent, resendDeliveries } from './resend.ts';
 export {
   type FailedStatus,

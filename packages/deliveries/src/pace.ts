@@ -11,11 +11,12 @@ const MAX_GRANTED = 100;
 
 interface PacedTicket extends Ticket {
   readonly campaignId: string;
-  /** Milliseconds that the people of the chunk take up. */
-  readonly costMs: number;
+  readonly people: number;
 }
 
 interface Pace {
+  /** Milliseconds that a person takes up. */
+  readonly msPerPerson: number;
   /** Milliseconds from now. */
   nextMs: number;
   backMs: number;
@@ -46,8 +47,9 @@ export async function takePace(db: Db, tenant: Tenant, tickets: readonly Ticket[
 }
 
 /** Moves the pace on, by a chunk that begins or by one that gets a place; the latter comes back. */
-function placeOf({ id, fence, costMs }: PacedTicket, pace: Pace | undefined): PostponedTicket[] {
+function placeOf({ id, fence, people }: PacedTicket, pace: Pace | undefined): PostponedTicket[] {
   if (pace === undefined || pace.granted.includes(id)) return [];
+  const costMs = people * pace.msPerPerson;
   if (pace.nextMs <= 0) {
     pace.granted = [...pace.granted, id].slice(-MAX_GRANTED);
     pace.nextMs = Math.max(pace.nextMs, -CREDIT_MS) + costMs;
@@ -59,8 +61,8 @@ function placeOf({ id, fence, costMs }: PacedTicket, pace: Pace | undefined): Po
 }
 
 async function pacedAmong(db: Db, tenant: Tenant, tickets: readonly Ticket[]): Promise<PacedTicket[]> {
-  const { rows } = await db.execute<{ id: string; fence: string; campaign_id: string; cost_ms: number }>(sql`
-    select delivery.id, delivery.fence, delivery.campaign_id, chunk.user_count * 60000::float8 / campaign.max_per_minute as cost_ms
+  const { rows } = await db.execute<{ id: string; fence: string; campaign_id: string; people: number }>(sql`
+    select delivery.id, delivery.fence, delivery.campaign_id, chunk.user_count as people
       from delivery
       join ${ticketRows(tickets)} on delivery.id = ticket.id and delivery.fence = ticket.fence
       join campaign on campaign.id = delivery.campaign_id and campaign.max_per_minute is not null and campaign.status = 'sending'
@@ -68,9 +70,9 @@ async function pacedAmong(db: Db, tenant: Tenant, tickets: readonly Ticket[]): P
      where delivery.status = 'planned' and delivery.next_attempt_at <= app_now() and delivery.deliver_until > app_now()
        and delivery.first_attempt_at is null and delivery.split_path = ''
        and delivery.organization_id = ${tenant.organizationId} and delivery.line_oa_id = ${tenant.lineOaId}
-     group by delivery.id, delivery.fence, delivery.campaign_id, cost_ms
+     group by delivery.id, delivery.fence, delivery.campaign_id, chunk.user_count
      order by delivery.id`);
-  return rows.map((row) => ({ id: row.id, fence: row.fence, campaignId: row.campaign_id, costMs: row.cost_ms }));
+  return rows.map((row) => ({ id: row.id, fence: row.fence, campaignId: row.campaign_id, people: row.people }));
 }
 
 /** Locks where these campaigns stand, in id order, until the transaction ends. */
@@ -88,18 +90,24 @@ async function lockPaces(
   await tx.execute(
     sql`select from campaign_pace where campaign_id = any(${ids}) order by campaign_id for no key update`,
   );
-  // A statement of its own: what it waited for is seen by this one.
+  // A statement of its own: what it waited for is seen by this one, the pace too, which a person may have changed.
   const { rows } = await tx.execute<{
     campaign_id: string;
+    ms_per_person: number;
     next_ms: number;
     back_ms: number;
     granted_ids: string[];
   }>(sql`
-    select campaign_id, (extract(epoch from next_at - app_now()) * 1000)::float8 as next_ms,
+    select campaign_id, 60000::float8 / campaign.max_per_minute as ms_per_person,
+           (extract(epoch from next_at - app_now()) * 1000)::float8 as next_ms,
            (extract(epoch from back_at - app_now()) * 1000)::float8 as back_ms, granted_ids::text[] as granted_ids
-      from campaign_pace where campaign_id = any(${ids})`);
+      from campaign_pace join campaign on campaign.id = campaign_id
+     where campaign_id = any(${ids}) and campaign.max_per_minute is not null`);
   return new Map(
-    rows.map((row) => [row.campaign_id, { nextMs: row.next_ms, backMs: row.back_ms, granted: row.granted_ids }]),
+    rows.map((row) => [
+      row.campaign_id,
+      { msPerPerson: row.ms_per_person, nextMs: row.next_ms, backMs: row.back_ms, granted: row.granted_ids },
+    ]),
   );
 }
 

@@ -1,8 +1,9 @@
+import { CEILINGS } from '@dueline/deliveries';
 import { sleep } from '@dueline/kernel';
 import type { InHand } from '../in-hand.ts';
 import { MAX_WAIT_MS } from './bucket.ts';
 import type { Buckets } from './buckets.ts';
-import { type Bucket, CEILINGS, nameOf } from './ceilings.ts';
+import { type Bucket, nameOf } from './ceilings.ts';
 
 /** What may be begun at once, and what must come again later. */
 export interface Admission {

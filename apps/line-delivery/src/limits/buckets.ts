@@ -1,5 +1,6 @@
+import { CEILINGS } from '@dueline/deliveries';
 import { type BucketState, FRESH, halve, type Permits, putBack, shareNow, take } from './bucket.ts';
-import { type Bucket, CEILINGS, nameOf } from './ceilings.ts';
+import { type Bucket, nameOf } from './ceilings.ts';
 
 /** Where permits come from, by the bucket that they are of. */
 export interface Buckets {

@@ -1,5 +1,4 @@
-/** Requests a second to one channel that we allow ourselves: 70 % of what LINE documents (2,000 pushes, 200 multicasts). */
-export const CEILINGS = { push: 1_400, multicast: 140 } as const;
+import type { CEILINGS } from '@dueline/deliveries';
 
 /** An endpoint of LINE whose requests are counted by the second. */
 export type LimitedEndpoint = keyof typeof CEILINGS;

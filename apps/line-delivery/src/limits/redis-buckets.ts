@@ -1,6 +1,7 @@
+import { CEILINGS } from '@dueline/deliveries';
 import type { Redis } from 'ioredis';
 import type { Buckets } from './buckets.ts';
-import { type Bucket, CEILINGS, nameOf } from './ceilings.ts';
+import { type Bucket, nameOf } from './ceilings.ts';
 import { SCRIPT, SCRIPT_SHA } from './script.ts';
 
 export interface RedisBuckets extends Buckets {

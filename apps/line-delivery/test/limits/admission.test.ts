@@ -1,8 +1,8 @@
+import { CEILINGS } from '@dueline/deliveries';
 import { expect, test } from 'vitest';
 import { createInHand } from '../../src/in-hand.ts';
 import { createAdmission } from '../../src/limits/admission.ts';
 import { createLocalBuckets } from '../../src/limits/buckets.ts';
-import { CEILINGS } from '../../src/limits/ceilings.ts';
 
 const { signal } = new AbortController();
 const BUSY = { lineOaId: '1', endpoint: 'multicast' } as const;

@@ -3,6 +3,7 @@ import { type Db, inTransaction } from '@dueline/db';
 import { columnOf, insertRow, moveProductTime, testDb } from '@dueline/db/testing';
 import {
   announceDeliveries,
+  CEILINGS,
   createChunkDeliveries,
   createDeliveries,
   settleDeliveries,
@@ -15,7 +16,6 @@ import { expect, onTestFinished, test } from 'vitest';
 import { type ExecuteDeps, executeActions } from '../../src/execute-action.ts';
 import { createInHand } from '../../src/in-hand.ts';
 import { createLocalBuckets } from '../../src/limits/buckets.ts';
-import { CEILINGS } from '../../src/limits/ceilings.ts';
 import type { LimitEvent } from '../../src/limits/limits.ts';
 import { limitsOf, silent } from './support.ts';
 

@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { CEILINGS } from '@dueline/deliveries';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createLocalBuckets } from '../../src/limits/buckets.ts';
-import { CEILINGS } from '../../src/limits/ceilings.ts';
 import { createRedisBuckets } from '../../src/limits/redis-buckets.ts';
 import { createSharedBuckets } from '../../src/limits/shared-buckets.ts';
 import { hasRedis, startRedisServer } from './redis-server.ts';

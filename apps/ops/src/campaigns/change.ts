@@ -64,21 +64,24 @@ async function makeSigned(
   return outcome;
 }
 
+/** Why a campaign was left as it is. */
+export function refusedAnswer(id: string, outcome: Extract<ControlOutcome, { result: 'refused' }>): Answer {
+  const { refusal, status } = outcome;
+  const is = refusal === 'wrong_status' && status !== null ? `it is ${status}: ` : '';
+  return {
+    json: { id, ...outcome },
+    lines: [`campaign ${id}: ${refusal}: ${is}${CAMPAIGN_REFUSALS[refusal]}`],
+    isWhole: false,
+  };
+}
+
 /** What became of it, and how it stands now. */
 async function answerOf(
   db: Db,
   account: AccountName,
   { outcome, id }: { outcome: ControlOutcome; id: string },
 ): Promise<Answer> {
-  if (outcome.result === 'refused') {
-    const { refusal, status } = outcome;
-    const is = refusal === 'wrong_status' && status !== null ? `it is ${status}: ` : '';
-    return {
-      json: { id, ...outcome },
-      lines: [`campaign ${id}: ${refusal}: ${is}${CAMPAIGN_REFUSALS[refusal]}`],
-      isWhole: false,
-    };
-  }
+  if (outcome.result === 'refused') return refusedAnswer(id, outcome);
   const now = await campaignOf(db, account, id);
   const { standing, inFlight, waiting, cancelRequestedAt } = now;
   return {

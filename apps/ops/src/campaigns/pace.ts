@@ -1,7 +1,9 @@
 import { recordDeed } from '@dueline/accounts';
 import { setCampaignPace } from '@dueline/campaigns';
 import { inTenant } from '@dueline/db';
+import { repaceChunks } from '@dueline/deliveries';
 import { UsageError } from '../actions/command-line.ts';
+import { refusedAnswer } from './change.ts';
 import { campaignOf, FENCE_OPTION, idOf, SIGNED_OPTIONS, type Subcommand, signedOf, ticketOf } from './subcommand.ts';
 
 export const paceSubcommand: Subcommand = {
@@ -16,20 +18,23 @@ export const paceSubcommand: Subcommand = {
     const id = idOf(typed);
     const maxPerMinute = paceOf(typed.values['per-minute']);
     return async (db, account) => {
-      const before = await campaignOf(db, account, id);
-      const isSet = await inTenant(db, account, async (tx) => {
-        const set = await setCampaignPace(tx, { campaign: ticketOf(typed, before), maxPerMinute });
-        if (set) {
+      const ticket = ticketOf(typed, await campaignOf(db, account, id));
+      const wanted = { campaign: ticket, maxPerMinute, repaceDeliveries: repaceChunks };
+      const outcome = await inTenant(db, account, async (tx) => {
+        const set = await setCampaignPace(tx, account, wanted);
+        if (set.result === 'set') {
           const pace = { before: { id }, after: { id, maxPerMinute } };
           await recordDeed(tx, account, { operation: 'campaign_pace', ...pace, ...signedOf(typed) });
         }
         return set;
       });
-      const says = isSet
-        ? `up to ${maxPerMinute ?? 'any number of'} people a minute`
-        : 'it has changed, or has begun: look again';
-      const json = { id, result: isSet ? 'set' : 'changed', maxPerMinute };
-      return { json, lines: [`campaign ${id}: ${says}`], isWhole: isSet };
+      if (outcome.result === 'refused') return refusedAnswer(id, outcome);
+      const under = outcome.repaced === 0 ? '' : ` from now on; requests that have not begun: ${outcome.repaced}`;
+      return {
+        json: { id, ...outcome, maxPerMinute },
+        lines: [`campaign ${id}: up to ${maxPerMinute ?? 'any number of'} people a minute${under}`],
+        isWhole: true,
+      };
     };
   },
 };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { startsInSeconds } from '../../src/limits/chunk-times.ts';
+import { startsInSeconds } from '../src/chunk-times.ts';
 
 test.for([
   [0, null, 0],
