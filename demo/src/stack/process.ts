@@ -1,9 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+
+/** What Node made of our files the time before: an app starts in half the processor time. */
+const NODE_COMPILE_CACHE = join(ROOT, '.dueline/compile-cache');
 
 /** A process of ours. It ends by itself when this process dies. */
 export interface OurProcess {
@@ -33,7 +36,7 @@ export function spawnNode({ name, args, cwd, env, logFile }: Spawn, onStdout?: (
   const log = openSync(logFile, 'a');
   const child = spawn(process.execPath, args, {
     cwd,
-    env,
+    env: { NODE_COMPILE_CACHE, ...env },
     detached: true,
     stdio: ['ignore', onStdout === undefined ? log : 'pipe', log],
   });
