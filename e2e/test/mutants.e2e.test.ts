@@ -128,8 +128,8 @@ const MUTANTS: readonly Mutant[] = [
     name: 'events are taken out of the outbox before what follows is written',
     app: 'trigger-worker',
     file: 'apps/trigger-worker/src/handle-trigger-event.ts',
-    line: 'await takeEvents(tx, message.tenant, message.tickets)',
-    changed: 'await inTransaction(deps.db, (own) => takeEvents(own, message.tenant, message.tickets))',
+    line: 'await takeEvents(tx, batch.tickets)',
+    changed: 'await inTransaction(deps.db, (own) => takeEvents(own, batch.tickets))',
     // No row is left that could bring anything later, so there is nothing to wait for.
     accident: death('trigger-worker', { point: 'decide_event.deciding', users: 30, patienceMs: 1_000 }),
     shows: ({ lost, stuck }) => {

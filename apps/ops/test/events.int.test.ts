@@ -12,7 +12,7 @@ test('a replay is counted first, then done, and leaves who did it; what does not
   await insertUsers(own.db, tenant, 3);
   await own.db.$client.query(`update line_user set attributes = '{"city": "Oslo"}'`);
   const tickets = await announceEvents(own.db, { limit: 10, leaseSeconds: 60, maxPublished: 10 });
-  await inTransaction(own.db, (tx) => takeEvents(tx, tenant, tickets));
+  await inTransaction(own.db, (tx) => takeEvents(tx, tickets));
   const events = async (...args: string[]) => {
     const written: string[] = [];
     const print = (line: string) => written.push(line);

@@ -49,7 +49,12 @@ test('what was written while no listener ran for an hour is announced by the nex
   broker.consume(
     attributeChanged,
     async (message) => {
-      const events = await inTransaction(db, (tx) => takeEvents(tx, message.tenant, message.data.tickets));
+      const events = await inTransaction(db, (tx) =>
+        takeEvents(
+          tx,
+          message.data.tickets.map((ticket) => ({ ...ticket, ...message.tenant })),
+        ),
+      );
       decided.push(...events.map(({ id }) => id));
       return DONE;
     },

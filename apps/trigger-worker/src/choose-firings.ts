@@ -1,4 +1,5 @@
 import type { Tx } from '@dueline/db';
+import { groupBy } from '@dueline/kernel';
 import { findOpen, haveDates } from '@dueline/scheduled-actions';
 import {
   applyLimits,
@@ -13,7 +14,7 @@ import { historyOf, type Prepared, prepare, type Sorted } from './prepare.ts';
 type Ending = Parameters<typeof historyOf>[1];
 
 /**
- * Which candidates of one account fire, and why the others do not. The checks that spend nothing come first, so that what cannot be done
+ * Which candidates fire, and why the others do not. The checks that spend nothing come first, so that what cannot be done
  * costs neither a slot of its rule nor a place under the caps; the order among candidates is kept.
  */
 export async function chooseFirings(tx: Tx, candidates: readonly Candidate[]): Promise<Sorted<Prepared>> {
@@ -93,19 +94,20 @@ const sends = ({ plan }: Prepared): boolean => plan.kind === 'now' && plan.reque
 
 /** What is sent at once and falls into quiet hours waits for their end as a delivery, unless the account drops it. */
 async function notQuiet(tx: Tx, prepared: readonly Prepared[]): Promise<Sorted<Prepared>> {
-  const isConcerned = (candidate: Prepared) => candidate.rule.dropsInQuietHours && sends(candidate);
-  const concerned = prepared.filter(isConcerned);
-  const [first] = concerned;
-  if (first === undefined) return { kept: prepared, ended: [] };
-  const quiet = await inQuietHours(
-    tx,
-    first.rule,
-    concerned.map(({ userId }) => userId),
-  );
+  const concerned = prepared.filter((candidate) => candidate.rule.dropsInQuietHours && sends(candidate));
+  const quiet = new Set<Prepared>();
+  for (const ofAccount of groupBy(concerned, ({ rule }) => rule.lineOaId).values()) {
+    const [first] = ofAccount;
+    if (first === undefined) continue;
+    const userIds = await inQuietHours(
+      tx,
+      first.rule,
+      ofAccount.map(({ userId }) => userId),
+    );
+    for (const candidate of ofAccount) if (userIds.has(candidate.userId)) quiet.add(candidate);
+  }
   return sort(prepared, (candidate) =>
-    isConcerned(candidate) && quiet.has(candidate.userId)
-      ? { decision: 'suppressed', reasonCode: 'quiet_hours' }
-      : undefined,
+    quiet.has(candidate) ? { decision: 'suppressed', reasonCode: 'quiet_hours' } : undefined,
   );
 }
 

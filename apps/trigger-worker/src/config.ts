@@ -19,8 +19,10 @@ export const configSchema = workerConfig.extend({
     .int()
     .min(1)
     .max(100)
-    .default(4)
-    .describe('Messages of an event queue handled at once; also the prefetch.'),
+    .default(16)
+    .describe(
+      'Messages of an event queue in hand at once; also the prefetch. Two transactions decide them, up to 200 events each.',
+    ),
   FIRE_CONCURRENCY: z.coerce
     .number()
     .int()

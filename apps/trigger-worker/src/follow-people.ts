@@ -1,15 +1,18 @@
-import type { Tenant } from '@dueline/contracts';
 import type { Tx } from '@dueline/db';
 import type { OutboxEvent } from '@dueline/db/changes';
+import { groupBy } from '@dueline/kernel';
 import { updateFollowing } from '@dueline/recipients';
 
 /** Whether a person follows is what the last event says, not the one that was told last. */
-export async function followPeople(tx: Tx, tenant: Tenant, events: readonly OutboxEvent[]): Promise<void> {
+export async function followPeople(tx: Tx, events: readonly OutboxEvent[]): Promise<void> {
   const told = events.filter(({ topic }) => topic === 'friend_track_event_inserted');
-  if (told.length === 0) return;
-  await updateFollowing(
-    tx,
-    tenant,
-    told.map(({ userId }) => userId),
-  );
+  for (const ofAccount of groupBy(told, ({ lineOaId }) => lineOaId).values()) {
+    const [first] = ofAccount;
+    if (first === undefined) continue;
+    await updateFollowing(
+      tx,
+      { organizationId: first.organizationId, lineOaId: first.lineOaId },
+      ofAccount.map(({ userId }) => userId),
+    );
+  }
 }

@@ -1,25 +1,26 @@
-import type { EventTopic, Tenant, Ticket } from '@dueline/contracts';
+import type { EventTopic, TenantTicket } from '@dueline/contracts';
 import { type Db, lockUsers, type Tx } from '@dueline/db';
 import { type OutboxEvent, peekEventUsers } from '@dueline/db/changes';
-import { checkAndCompleteDelayWait, type Fact, isAwaited, type WaitMet } from '@dueline/scheduled-actions';
+import { checkAndCompleteDelayWait, type Fact, type WaitMet, whereAwaited } from '@dueline/scheduled-actions';
 import { entryOf, type LogEntry } from '@dueline/trigger-rules';
 
 /**
- * Whether events of this topic need the locks of their people and a look at who waits. Attributes change by the hundred thousand, and
+ * In which of these accounts events of this topic need the locks of their people and a look at who waits. Attributes change by the hundred thousand, and
  * mostly nobody waits for one; no wait is for the end of a message or what another service tells; the other topics are one person's doing, and are looked at always.
  */
-export async function mayBeAwaited(db: Db, tenant: Tenant, topic: EventTopic): Promise<boolean> {
-  if (topic === 'delivery_settled' || topic === 'custom_event') return false;
-  return topic !== 'attribute_changed' || isAwaited(db, tenant, 'attribute');
+export async function whereMayBeAwaited(
+  db: Db,
+  topic: EventTopic,
+  tickets: readonly TenantTicket[],
+): Promise<ReadonlySet<string>> {
+  if (topic === 'delivery_settled' || topic === 'custom_event') return new Set();
+  const accounts = [...new Set(tickets.map(({ lineOaId }) => lineOaId))];
+  return topic === 'attribute_changed' ? whereAwaited(db, accounts, 'attribute') : new Set(accounts);
 }
 
 /** Before any row is locked, and before anybody looks who waits: a wait that is being made at this moment is not missed. */
-export async function lockUsersOf(tx: Tx, tenant: Tenant, tickets: readonly Ticket[]): Promise<void> {
-  const userIds = await peekEventUsers(tx, tenant, tickets);
-  await lockUsers(
-    tx,
-    userIds.map((userId) => ({ lineOaId: tenant.lineOaId, userId })),
-  );
+export async function lockUsersOf(tx: Tx, tickets: readonly TenantTicket[]): Promise<void> {
+  if (tickets.length > 0) await lockUsers(tx, await peekEventUsers(tx, tickets));
 }
 
 /** What an event says to those who wait. Robots, people who leave, and bookings that only change say nothing. Pure. */

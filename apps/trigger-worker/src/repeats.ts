@@ -20,11 +20,11 @@ export async function withoutRepeats(
 ): Promise<Sorted<Candidate>> {
   const replayed = new Set(events.filter((event) => event.replayed).map(({ eventId }) => eventId));
   const again = candidates.filter(({ event }) => replayed.has(event.eventId));
-  const [first] = again;
-  if (first === undefined) return { kept: candidates, ended: [] };
+  if (again.length === 0) return { kept: candidates, ended: [] };
+  const accounts = column([...new Set(again.map(({ rule }) => rule.lineOaId))], 'bigint');
   const { rows } = await tx.execute<{ event_id: string; trigger_rule_id: string; decision: string }>(sql`
     select event_id, trigger_rule_id, decision from trigger_log
-     where line_oa_id = ${first.rule.lineOaId} and user_id = any(${column([...new Set(again.map(({ userId }) => userId))], 'text')})
+     where line_oa_id = any(${accounts}) and user_id = any(${column([...new Set(again.map(({ userId }) => userId))], 'text')})
        and event_id = any(${column([...replayed], 'uuid')}) and decision in ('fired', 'scheduled', 'observed')`);
   const before = new Set(rows.map((row) => `${row.event_id}:${row.trigger_rule_id}:${row.decision}`));
   const isRepeat = ({ event, rule }: Candidate) =>

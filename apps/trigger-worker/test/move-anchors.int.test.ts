@@ -39,7 +39,7 @@ test.for(MOVES)(
     const again = await announceAll(db);
     await inTransaction(db, async (tx) => {
       await lockUsers(tx, [{ lineOaId: tenant.lineOaId, userId: `U${'1'.padStart(32, '0')}` }]);
-      await recordDecisions(tx, await moveAnchors(tx, await takeEvents(tx, tenant, again)));
+      await recordDecisions(tx, await moveAnchors(tx, await takeEvents(tx, again)));
     });
 
     expect(

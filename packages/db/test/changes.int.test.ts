@@ -15,7 +15,12 @@ afterEach(() => own[Symbol.asyncDispose]());
 const LIMITS = { limit: 500, leaseSeconds: 300, maxPublished: 20_000 };
 const announce = (limits: Partial<typeof LIMITS> = {}) => announceEvents(own.db, { ...LIMITS, ...limits });
 const take = (tickets: readonly EventTicket[], whose = tenant, db: Db = own.db) =>
-  inTransaction(db, (tx) => takeEvents(tx, whose, tickets));
+  inTransaction(db, (tx) =>
+    takeEvents(
+      tx,
+      tickets.map((ticket) => ({ ...ticket, ...whose })),
+    ),
+  );
 const endLeases = () =>
   own.db.$client.query(
     `update event_outbox set lease_until = clock_timestamp() - interval '1 s' where status = 'published'`,
@@ -123,7 +128,7 @@ test('a deciding transaction that rolls back leaves its events to the next one',
   await makeEvents(1);
   const tickets = await announce();
   const failed = inTransaction(own.db, async (tx) => {
-    await takeEvents(tx, tenant, tickets);
+    await takeEvents(tx, tickets);
     throw new Error('undecidable');
   });
   await expect(failed).rejects.toThrow('undecidable');
@@ -136,7 +141,7 @@ test('announcing does not wait for a deciding transaction that holds an event', 
   const tickets = await announce({ limit: 2 });
   await endLeases();
   await inTransaction(own.db, async (tx) => {
-    await takeEvents(tx, tenant, tickets.slice(0, 1));
+    await takeEvents(tx, tickets.slice(0, 1));
     const again = await announce();
     expect(again.map(({ id }) => id)).not.toContain(tickets[0]?.id);
     expect(again).toHaveLength(2);

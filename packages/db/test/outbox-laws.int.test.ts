@@ -61,7 +61,7 @@ test('whatever attributes a table accepts, the feed tells exactly what changed, 
     );
   }
   const tickets = await announceEvents(own.db, { limit: 1_000, leaseSeconds: 60, maxPublished: 1_000 });
-  const events = await inTransaction(own.db, (tx) => takeEvents(tx, tenant, tickets));
+  const events = await inTransaction(own.db, (tx) => takeEvents(tx, tickets));
   const told = new Map(
     events.map((event) => [event.userId, event.topic === 'attribute_changed' ? sorted(event.changed) : event.topic]),
   );

@@ -50,7 +50,7 @@ test('of rows that there are no more, the gate is asked as the statement that de
   await fc.assert(
     fc.asyncProperty(limits, instants, async (limit, times) => {
       const id = await createRule(own.db, tenant, ruleDraft(limit));
-      const read = await inTransaction(own.db, (tx) => liveRules(tx, tenant, { sourceType: 'attribute_changed' }));
+      const read = await inTransaction(own.db, (tx) => liveRules(tx, 'attribute_changed', [tenant]));
       const rule = read.flatMap((one) => (one.kind === 'rule' && one.rule.id === id ? one.rule : []))[0];
       if (rule === undefined) throw new Error('no rule');
       let last: Moment | undefined;

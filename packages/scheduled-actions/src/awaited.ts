@@ -1,8 +1,8 @@
-import type { Tenant, WaitSource } from '@dueline/contracts';
-import { type Db, sql, translateError } from '@dueline/db';
+import type { WaitSource } from '@dueline/contracts';
+import { column, type Db, sql, translateError } from '@dueline/db';
 
 /**
- * Whether something of the account may wait for facts of this kind, or hang on a date of this kind. False: whoever tells a fact
+ * The ids of those accounts of which something may wait for facts of this kind, or hang on a date of this kind. Of the others whoever tells a fact
  * that is committed already may go on without the locks of its people and without a look; a wait that begins at this moment sees
  * the fact itself, and a row that hangs on a date reads the date that was moved, because its rule said so before (a row without a
  * rule says it with its insert only). Ask before the transaction that decides: waits while the first wait of this kind, or the first rule that will
@@ -10,10 +10,16 @@ import { type Db, sql, translateError } from '@dueline/db';
  *
  * @throws TransientError when the database was not ready.
  */
-export async function isAwaited(db: Db, { lineOaId }: Tenant, source: WaitSource): Promise<boolean> {
+export async function whereAwaited(
+  db: Db,
+  lineOaIds: readonly string[],
+  source: WaitSource,
+): Promise<ReadonlySet<string>> {
   try {
-    const { rows } = await db.execute<{ awaited: boolean }>(sql`select is_awaited(${lineOaId}, ${source}) as awaited`);
-    return rows[0]?.awaited === true;
+    const { rows } = await db.execute<{ id: string }>(sql`
+      select id from (select distinct id from unnest(${column(lineOaIds, 'bigint')}) as account (id) order by id offset 0) as account
+       where is_awaited(id, ${source})`);
+    return new Set(rows.map(({ id }) => id));
   } catch (error) {
     throw translateError(error);
   }

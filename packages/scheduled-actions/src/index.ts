@@ -1,6 +1,6 @@
 export type { StoredAction } from './action-row.ts';
 export { anchorRef, type MovedAnchor, type Recomputed, recomputeAnchored } from './anchor.ts';
-export { isAwaited } from './awaited.ts';
+export { whereAwaited } from './awaited.ts';
 export { type Claim, type ClaimedTicket, type ClaimProfile, claimBatch, claimHeld } from './claim.ts';
 export { type Recovered, recoverActionsInHand, stillOpen, suspectActions } from './crashes.ts';
 export {

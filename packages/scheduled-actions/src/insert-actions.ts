@@ -54,7 +54,10 @@ type Made = Planned & { readonly id: string };
 
 const keyOf = (lineOaId: string, dedupKey: string) => `${lineOaId}:${dedupKey}`;
 
-/** In the order of their keys, so that two transactions that insert the same ones wait for each other instead of for ever. */
+/**
+ * In the order of their keys, so that two transactions that insert the same ones wait for each other instead of for ever; of those that exclude
+ * each other the first that was given comes first.
+ */
 async function insertPlanned(
   on: Db | Tx,
   planned: readonly Planned[],
@@ -62,7 +65,7 @@ async function insertPlanned(
 ): Promise<Made[]> {
   if (planned.length === 0) return [];
   const byKey = new Map(planned.map((plan) => [plan.key, plan]));
-  const sorted = planned.length === 1 ? planned : [...planned].sort((left, right) => (left.key < right.key ? -1 : 1));
+  const sorted = planned.length === 1 ? planned : [...planned].sort(byLockedKey);
   const { unlessOpen, unlessThere } = insertsWith(alongside?.template);
   const insert = sorted.some(({ action }) => action.openKey !== null) ? unlessOpen : unlessThere;
   const rows = await insert(on, { ...alongside?.values, actions: rowsOf(sorted, toRow) });
@@ -70,6 +73,14 @@ async function insertPlanned(
     const plan = byKey.get(keyOf(line_oa_id, dedup_key));
     return plan === undefined ? [] : { ...plan, id };
   });
+}
+
+const lockedKey = ({ action: { lineOaId, openKey, dedupKey } }: Planned): string =>
+  keyOf(lineOaId, openKey ?? dedupKey);
+
+function byLockedKey(left: Planned, right: Planned): number {
+  const [one, other] = [lockedKey(left), lockedKey(right)];
+  return one === other ? left.n - right.n : one < other ? -1 : 1;
 }
 
 const INSERT = sql`

@@ -44,7 +44,7 @@ export { type Firing, passGate } from './gate.ts';
 export { listRules, type RuleDetail, type RuleSummary, showRule } from './inspect.ts';
 export { TRIGGER_RULE_INVARIANTS } from './invariants.ts';
 export { type Attempt, applyLimits, type Limit } from './limits.ts';
-export { getLiveRule, getRuleStates, liveRules, type RuleState } from './live-rules.ts';
+export { getLiveRule, getRuleStates, type Listening, liveRules, type RuleState } from './live-rules.ts';
 export {
   type CancelledWork,
   type Decision,

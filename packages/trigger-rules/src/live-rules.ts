@@ -2,21 +2,30 @@ import type { SourceType, Tenant } from '@dueline/contracts';
 import { column, sql, type Tx } from '@dueline/db';
 import { parseRule, type ReadRule, RULE, type RuleRow, type TriggerRule } from './rule.ts';
 
+/** Which rules of an account are asked for: those that listen to all of a source or to one of `keys`; left out: to whatever. */
+export interface Listening extends Tenant {
+  readonly keys?: readonly string[];
+}
+
 /**
- * Rules of an account that listen to this source, to all of it or to one of `keys` (left out: to whatever): enabled, not deleted, and no
- * drafts, in id order. Read in the transaction that decides, so that none is judged as it was before.
+ * Rules of some accounts that listen to this source: enabled, not deleted, and no drafts, in id order. Read in the transaction that decides,
+ * so that none is judged as it was before.
  */
-export async function liveRules(
-  tx: Tx,
-  tenant: Tenant,
-  { sourceType, keys }: { sourceType: SourceType; keys?: readonly string[] },
-): Promise<ReadRule[]> {
+export async function liveRules(tx: Tx, sourceType: SourceType, of: readonly Listening[]): Promise<ReadRule[]> {
+  const ids = (read: (one: Listening) => string) => column(of.map(read), 'bigint');
+  const toWhatever = of.flatMap(({ lineOaId, keys }) => (keys === undefined ? [lineOaId] : []));
+  const pairs = of.flatMap(({ lineOaId, keys = [] }) => [...new Set(keys)].map((key) => ({ lineOaId, key })));
+  const pairIds = pairs.map(({ lineOaId }) => lineOaId);
+  const pairKeys = pairs.map(({ key }) => key);
   const { rows } = await tx.execute<RuleRow>(sql`
     select ${RULE}
       from trigger_rule as rule join line_oa as account on account.id = rule.line_oa_id
-     where rule.line_oa_id = ${tenant.lineOaId} and rule.organization_id = ${tenant.organizationId}
+     where rule.line_oa_id = any(${ids(({ lineOaId }) => lineOaId)})
+       and (rule.line_oa_id, rule.organization_id) in (
+         select * from unnest(${ids(({ lineOaId }) => lineOaId)}, ${ids(({ organizationId }) => organizationId)}))
        and source_type = ${sourceType} and enabled and mode <> 'draft' and rule.deleted_date is null
-       ${keys === undefined ? sql`` : sql`and (source_key is null or source_key = any(${column([...new Set(keys)], 'text')}))`}
+       and (source_key is null or rule.line_oa_id = any(${column(toWhatever, 'bigint')})
+            or (rule.line_oa_id, source_key) in (select * from unnest(${column(pairIds, 'bigint')}, ${column(pairKeys, 'text')})))
      order by rule.id`);
   return rows.map(parseRule);
 }

@@ -23,8 +23,7 @@ beforeEach(async () => {
 });
 afterAll(() => shared[Symbol.asyncDispose]());
 
-const live = (whose = tenant) =>
-  inTransaction(shared.db, (tx) => liveRules(tx, whose, { sourceType: 'attribute_changed' }));
+const live = (whose = tenant) => inTransaction(shared.db, (tx) => liveRules(tx, 'attribute_changed', [whose]));
 const nested = (depth: number): unknown =>
   depth === 1 ? { attribute: 'a', op: 'exists' } : { not: nested(depth - 1) };
 const source = (changes: object) => ({ sourceConfig: { attribute: 'plan', ...changes } });
@@ -245,7 +244,7 @@ test('only rules that listen to what happened are read, and those that cannot be
     ...{ source_type: 'attribute_changed', source_config: {}, action_type: 'send_message', action_config: {} },
   });
   const read = async (sourceType: SourceType, keys: string[]) =>
-    (await inTransaction(shared.db, (tx) => liveRules(tx, tenant, { sourceType, keys }))).map((one) =>
+    (await inTransaction(shared.db, (tx) => liveRules(tx, sourceType, [{ ...tenant, keys }]))).map((one) =>
       one.kind === 'rule' ? one.rule.id : one.row.id,
     );
   expect(await read('attribute_changed', ['plan', 'city', 'plan'])).toEqual([plan, broken]);

@@ -33,7 +33,7 @@ const at = (instant: string) =>
 /** Attempts of these rules, made now, for one person, in order. */
 async function attemptsOf(drafts: readonly Partial<RuleDraft<'send_message'>>[], user = 1): Promise<Attempt[]> {
   for (const draft of drafts) await createRule(own.db, tenant, ruleDraft(draft));
-  const rules = await inTransaction(own.db, (tx) => liveRules(tx, tenant, { sourceType: 'attribute_changed' }));
+  const rules = await inTransaction(own.db, (tx) => liveRules(tx, 'attribute_changed', [tenant]));
   return rules.flatMap((read) =>
     read.kind === 'rule' ? { rule: read.rule, userId: lineUserId(user), sends: true } : [],
   );

@@ -16,7 +16,7 @@ type Limit = { frequency: Frequency; cooldownSeconds?: number; reentry?: Reentry
 async function makeRule(limit: Limit, timezone = 'Asia/Tokyo'): Promise<TriggerRule> {
   const tenant: Tenant = await insertTenant(own.db, { timezone });
   await createRule(own.db, tenant, ruleDraft(limit));
-  const [read] = await inTransaction(own.db, (tx) => liveRules(tx, tenant, { sourceType: 'attribute_changed' }));
+  const [read] = await inTransaction(own.db, (tx) => liveRules(tx, 'attribute_changed', [tenant]));
   if (read?.kind !== 'rule') throw new Error('no rule');
   return read.rule;
 }

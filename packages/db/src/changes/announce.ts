@@ -18,40 +18,44 @@ export interface OutboxLimits {
   leaseSeconds: number;
   /** At most this many rows are announced and undecided, so that a queue never outgrows what its consumers take. */
   maxPublished: number;
+  /** How many there are, for whoever counted them a moment ago ({@link countPublished}): to count costs as much as there are. */
+  published?: number;
 }
 
 /**
  * pending -> published for the oldest rows, and a new lease for published rows whose lease is over. The latter keep their
- * fence, so a ticket that still waits in a queue stays good.
+ * fence, so a ticket that still waits in a queue stays good. A row that changed while it was locked is left to the next call.
  *
  * Safe from any number of replicas at once: a row that another one holds is skipped.
  */
 export async function announceEvents(db: Db, limits: OutboxLimits): Promise<EventTicket[]> {
   const { rows } = await db.execute<EventRow>(sql`
     with overdue as materialized (
-      select id from event_outbox
-       where status = 'published' and lease_until < clock_timestamp() and topic = any(${KNOWN_TOPICS})
+      select ctid from event_outbox
+       where status = 'published' and lease_until < (select clock_timestamp()) -- by the index: what is asked for each row is not
+         and topic = any(${KNOWN_TOPICS})
        order by lease_until
        limit ${limits.limit} for no key update skip locked
     ), room as materialized (
       select least(${limits.limit}::bigint - (select count(*) from overdue),
-                   ${limits.maxPublished}::bigint - (select count(*) from event_outbox where status = 'published')) as rows
+                   ${limits.maxPublished}::bigint
+                     - coalesce(${limits.published ?? null}::bigint, (select count(*) from event_outbox where status = 'published'))) as rows
     ), fresh as materialized (
-      select id from event_outbox
+      select ctid from event_outbox
        where status = 'pending' and topic = any(${KNOWN_TOPICS})
        order by id
        limit (select greatest(rows, 0) from room) for no key update skip locked
     ), again as (
       update event_outbox as event
          set lease_until = clock_timestamp() + make_interval(secs => ${limits.leaseSeconds})
-       where event.id = any(array(select id from overdue)) -- an array: no estimate can make the planner read the whole table
+       where event.ctid = any(array(select ctid from overdue)) -- where they lie: no estimate can make the planner read the whole table
       returning event.id, event.fence, event.topic, event.organization_id, event.line_oa_id
     ), first as (
       update event_outbox as event
          set status = 'published',
              fence = event.fence + 1,
              lease_until = clock_timestamp() + make_interval(secs => ${limits.leaseSeconds})
-       where event.id = any(array(select id from fresh))
+       where event.ctid = any(array(select ctid from fresh))
       returning event.id, event.fence, event.topic, event.organization_id, event.line_oa_id
     )
     select * from again union all select * from first order by id`);
@@ -68,6 +72,14 @@ function parseTicket(row: EventRow): EventTicket {
     organizationId: row.organization_id,
     lineOaId: row.line_oa_id,
   };
+}
+
+/** How many rows are announced and not decided yet. */
+export async function countPublished(db: Db): Promise<number> {
+  const { rows } = await db.execute<{ count: number }>(
+    sql`select count(*)::int as count from event_outbox where status = 'published'`,
+  );
+  return rows[0]?.count ?? 0;
 }
 
 /**

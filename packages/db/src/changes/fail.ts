@@ -1,8 +1,9 @@
-import type { Tenant, Ticket } from '@dueline/contracts';
+import type { TenantTicket, Ticket } from '@dueline/contracts';
 import { sql } from 'drizzle-orm';
-import { column, ticketRows } from '../batch.ts';
+import { column } from '../batch.ts';
 import { type DeadHands, dropLeftInHand, leftInHand } from '../in-hand.ts';
 import { type Db, inTransaction, type Tx } from '../open.ts';
+import { ticketedEvents } from './ticketed.ts';
 
 /** Failed decisions and deaths after which an event is dead. */
 const MAX_ATTEMPTS = 20;
@@ -10,7 +11,7 @@ const MAX_ATTEMPTS = 20;
 export const MAX_EVENT_RESCUES = 4;
 
 /** An announced event, locked by the transaction that is about to decide it, or to give it up. */
-export interface HeldEvent extends Tenant, Ticket {
+export interface HeldEvent extends TenantTicket {
   readonly eventId: string;
   readonly rootId: string;
   readonly topic: string;
@@ -22,6 +23,8 @@ export interface HeldEvent extends Tenant, Ticket {
 type HeldRow = {
   id: string;
   fence: string;
+  organization_id: string;
+  line_oa_id: string;
   event_id: string;
   root_id: string;
   topic: string;
@@ -29,20 +32,18 @@ type HeldRow = {
   rescue_count: number;
 };
 
-/** Locks the tenant's published rows whose fence fits, in id order. */
-export async function holdEvents(tx: Tx, tenant: Tenant, tickets: readonly Ticket[]): Promise<HeldEvent[]> {
+/** Locks the announced rows whose fence and account are those of a ticket, in id order. */
+export async function holdEvents(tx: Tx, tickets: readonly TenantTicket[]): Promise<HeldEvent[]> {
   const { rows } = await tx.execute<HeldRow>(sql`
-    select event.id, event.fence, event_id, root_id, topic, user_id, rescue_count
-      from event_outbox as event
-      join ${ticketRows(tickets)} on event.id = ticket.id and event.fence = ticket.fence
-     where event.status = 'published'
-       and event.organization_id = ${tenant.organizationId} and event.line_oa_id = ${tenant.lineOaId}
+    select event.id, event.fence, event.organization_id, event.line_oa_id, event_id, root_id, topic, user_id, rescue_count
+      from ${ticketedEvents(tickets)}
      order by event.id
        for update of event`);
   return rows.map((row) => ({
-    ...tenant,
     id: row.id,
     fence: row.fence,
+    organizationId: row.organization_id,
+    lineOaId: row.line_oa_id,
     eventId: row.event_id,
     rootId: row.root_id,
     topic: row.topic,

@@ -1,5 +1,6 @@
 export {
   announceEvents,
+  countPublished,
   type EventTicket,
   type OutboxLimits,
   outboxLag,
