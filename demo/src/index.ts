@@ -5,3 +5,4 @@ export { ROOT } from './stack/process.ts';
 export { countConnections, cutConnections, manageRabbit, purgeQueues, type Vhost } from './stack/rabbitmq.ts';
 export { type LineSimulator, startSimulator } from './stack/simulator.ts';
 export { type Stack, type StackOptions, startStack } from './stack/stack.ts';
+export { travel } from './stack/travel.ts';

@@ -1,3 +1,4 @@
+import { MIGRATION_FAULTS } from './migration-faults.ts';
 import type { Plant } from './working-copy.ts';
 
 /** A fault, the check that must catch it, and what the check must say in one place: where, and what. */
@@ -181,6 +182,7 @@ export const FAULTS: Readonly<Record<string, readonly Fault[]>> = {
     file('rule switched off without its name', '// oxlint-disable-next-line\nexport const x = 1;\n', 'say which rule'),
     file('env by index', `export const x = process[${"'env'"}];\n`, 'process.env'),
   ],
+  migrations: MIGRATION_FAULTS,
   cases: [
     {
       name: 'case whose test bears another name',

@@ -1,6 +1,7 @@
 import { checkCases } from './cases.ts';
 import { checkClocks } from './clock-rule.ts';
 import { checkDocPaths } from './doc-paths.ts';
+import { checkMigrations } from './expand-only.ts';
 import { checkHouseRules } from './house-rules.ts';
 import { type Finding, runTool } from './tool.ts';
 
@@ -53,6 +54,11 @@ export const CHECKS: readonly Check[] = [
   tool('versions', 'sherif: the same dependency in the same version everywhere', ['sherif']),
   { name: 'clocks', about: 'app_now() is the only product time in SQL', run: checkClocks },
   { name: 'house', about: 'small rules that no linter has', run: checkHouseRules },
+  {
+    name: 'migrations',
+    about: 'what was released is as it was; what is new takes nothing from processes of the release before',
+    run: checkMigrations,
+  },
   { name: 'cases', about: 'docs/cases.md and the names of tests name the same cases', run: checkCases },
   { name: 'paths', about: 'every path that a page of ours names exists', run: checkDocPaths },
 ];

@@ -2,19 +2,12 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { PermanentError } from '@dueline/kernel';
 import pg from 'pg';
+import { applyMigration, type Migration } from './apply-migration.ts';
 import { translateError } from './errors.ts';
 
 /** Any constant that nothing else in the database locks. */
 const MIGRATION_LOCK = 7_205_759_403;
 const FOLDER = new URL('../migrations/', import.meta.url);
-/** First line of a file that cannot run in a transaction, such as CREATE INDEX CONCURRENTLY. */
-const WITHOUT_TRANSACTION = '-- no transaction';
-
-interface Migration {
-  readonly name: string;
-  readonly sql: string;
-  readonly sha256: string;
-}
 
 async function readMigrations(folder: URL): Promise<Migration[]> {
   const names = (await readdir(folder)).filter((name) => name.endsWith('.sql')).sort();
@@ -47,25 +40,6 @@ function pendingMigrations(
   return files.slice(ledger.length);
 }
 
-async function apply(client: pg.Client, migration: Migration): Promise<void> {
-  const record = () =>
-    client.query('insert into schema_migration (name, sha256) values ($1, $2)', [migration.name, migration.sha256]);
-  if (migration.sql.startsWith(WITHOUT_TRANSACTION)) {
-    await client.query(migration.sql);
-    await record();
-    return;
-  }
-  await client.query('begin');
-  try {
-    await client.query(migration.sql);
-    await record();
-    await client.query('commit');
-  } catch (error) {
-    await client.query('rollback');
-    throw error;
-  }
-}
-
 async function applyPending(client: pg.Client, folder: URL, log: (line: string) => void): Promise<string[]> {
   await client.query(`create table if not exists schema_migration (
     name text primary key, sha256 text not null, applied_at timestamptz not null default clock_timestamp())`);
@@ -74,7 +48,7 @@ async function applyPending(client: pg.Client, folder: URL, log: (line: string) 
   );
   const pending = pendingMigrations(await readMigrations(folder), ledger.rows);
   for (const migration of pending) {
-    await apply(client, migration);
+    await applyMigration(client, migration, log);
     log(`applied ${migration.name}`);
   }
   return pending.map(({ name }) => name);
@@ -83,7 +57,8 @@ async function applyPending(client: pg.Client, folder: URL, log: (line: string) 
 /**
  * Brings the database to the schema of this code: every file of migrations/ that its ledger lacks, in order, each in its
  * own transaction together with its ledger entry. Of several starters one applies, the others wait and find nothing to do;
- * a run that was killed leaves whole files only, and the next one goes on.
+ * a run that was killed leaves whole files only, and the next one goes on. A file that cannot have its locks gives way and is tried again,
+ * for minutes.
  *
  * @param options.url A direct connection, because the lock belongs to the session.
  * @returns The names of the files that this call applied.

@@ -1,0 +1,167 @@
+import { randomBytes } from 'node:crypto';
+import { cp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Database, openDatabase } from '@dueline/db';
+import {
+  APP_NAMES,
+  type App,
+  type AppName,
+  createPlace,
+  type LineSimulator,
+  type Place,
+  ROOT,
+  startApp,
+  startSimulator,
+  travel,
+  untilReady,
+} from '@dueline/demo';
+import { inject } from 'vitest';
+import { checkOut, execute } from './check-out.ts';
+import type { Release } from './release.ts';
+import { restore } from './restore.ts';
+import { SECRETS_KEY, SETTINGS } from './story.ts';
+
+/** Which code a process runs: that of the kept release, or that of the working tree. */
+type Age = 'old' | 'new';
+
+/** A database of the kept release, and processes of both ages on it. */
+export interface Stage {
+  readonly database: Database;
+  readonly line: LineSimulator;
+  readonly place: Place;
+  /** Runs a command of ops of this age. @returns What it wrote. */
+  ops(age: Age, ...args: readonly string[]): Promise<string>;
+  /** Runs in-old-main.ts from the sources of the release. @returns What it wrote. */
+  inOld(...args: readonly string[]): Promise<string>;
+  /** Starts these apps (all unless named); resolves when they are ready. */
+  start(age: Age, names?: readonly AppName[]): Promise<void>;
+  /** Stops these apps in order, as a deployment does. @throws Error when one does not end by itself with 0. */
+  stop(age: Age, names?: readonly AppName[]): Promise<void>;
+  kill(age: Age, name: AppName): Promise<void>;
+  /** Moves product time ahead, here and at LINE. */
+  travel(seconds: number): Promise<void>;
+  /** Processes that ended though nobody ended them. */
+  ended(): readonly string[];
+  end(): Promise<void>;
+}
+
+/** Restores what the release left into a place of its own and declares its queues. */
+export async function startStage({ commit, dumpedAt, channels }: Release): Promise<Stage> {
+  const undo: (() => Promise<unknown>)[] = [];
+  const end = async () => {
+    for (const step of undo.splice(0).toReversed()) await step();
+  };
+  try {
+    const old = await checkOut(commit);
+    undo.push(() => rm(old, { recursive: true, force: true }));
+    for (const file of ['in-old-main.ts', 'read-messages.ts'])
+      await cp(join(import.meta.dirname, file), join(old, 'apps/ops/src', file));
+    const name = `dueline_upgrade_${randomBytes(4).toString('hex')}`;
+    const place = await createPlace(servicesOfThisRun(), name);
+    undo.push(place.remove);
+    await restore(place.databaseUrl, dumpedAt);
+    const database = openDatabase({
+      ...{ url: place.databaseUrl, applicationName: 'upgrade', maxConnections: 4 },
+      onError: () => undefined, // the statement in hand throws
+    });
+    undo.push(database.close);
+    const logFolder = join(ROOT, '.dueline/logs', name);
+    const line = await startSimulator(channels, logFolder);
+    undo.push(() => line.process.stop());
+    const fleet = createFleet({ place, line, old, logFolder });
+    undo.push(fleet.end);
+    const { ahead } = (
+      await database.db.$client.query('select extract(epoch from ahead)::float as ahead from product_time_offset')
+    ).rows[0] as { ahead: number };
+    // LINE's clock is the machine's: it moves as far as product time does.
+    const clock = { moveClock: (aheadMs: number) => line.moveClock(Math.max(0, Math.round(aheadMs - ahead * 1_000))) };
+    return {
+      ...{ database, line, place, ...fleet, end },
+      travel: async (seconds) => {
+        await travel(database.db, clock, seconds);
+      },
+    };
+  } catch (error) {
+    await end();
+    throw error;
+  }
+}
+
+const servicesOfThisRun = () => ({
+  databaseUrl: inject('postgresUrl'),
+  amqpUrl: inject('amqpUrl'),
+  amqpManagementUrl: inject('amqpManagementUrl'),
+  redisUrl: inject('redisUrl'),
+});
+
+interface FleetOptions {
+  readonly place: Place;
+  readonly line: LineSimulator;
+  /** The sources of the release. */
+  readonly old: string;
+  readonly logFolder: string;
+}
+
+function createFleet({ place, line, old, logFolder }: FleetOptions) {
+  const { databaseUrl, amqpUrl, amqpManagementUrl, redisUrl } = place;
+  const running = new Map<string, App>();
+  const ended: string[] = [];
+  const expected = new WeakSet<App>();
+  const folderOf = (age: Age) => (age === 'old' ? old : ROOT);
+  const node = async (age: Age, args: readonly string[]): Promise<string> => {
+    const env = {
+      PATH: process.env.PATH,
+      DATABASE_URL: databaseUrl,
+      AMQP_URL: amqpUrl,
+      AMQP_MANAGEMENT_URL: amqpManagementUrl,
+    };
+    const { stdout } = await execute(process.execPath, [...args], { cwd: join(folderOf(age), 'apps/ops'), env });
+    return stdout;
+  };
+  const settings = {
+    ...{ databaseUrl, amqpUrl, redisUrl, lineApiUrl: line.apiUrl, secretsKey: SECRETS_KEY.toString('base64') },
+  };
+  const startOne = async (age: Age, name: AppName): Promise<void> => {
+    const app = await startApp(name, {
+      ...{ ...settings, appsFolder: join(folderOf(age), 'apps'), logFolder: join(logFolder, age) },
+      env: { ...SETTINGS, INSTANCE_NAME: `${age}-${name}` },
+    });
+    running.set(`${age} ${name}`, app);
+    void app.gone.then(() => {
+      if (!expected.has(app)) ended.push(`${age} ${name} ended with ${app.child.signalCode ?? app.child.exitCode}`);
+    });
+    await untilReady(app);
+  };
+  const take = (age: Age, name: AppName): App => {
+    const app = running.get(`${age} ${name}`);
+    if (app === undefined) throw new Error(`no ${age} ${name} runs`);
+    running.delete(`${age} ${name}`);
+    expected.add(app);
+    return app;
+  };
+  const stopOne = async (age: Age, name: AppName): Promise<void> => {
+    const app = take(age, name);
+    await app.stop(60_000);
+    if (app.child.exitCode !== 0) throw new Error(`${age} ${name} did not stop in order:\n${app.tail()}`);
+  };
+  return {
+    ops: (age: Age, ...args: readonly string[]) => node(age, ['src/main.ts', ...args]),
+    inOld: (...args: readonly string[]) => node('old', ['src/in-old-main.ts', ...args]),
+    start: async (age: Age, names: readonly AppName[] = APP_NAMES) => {
+      await Promise.all(names.map((name) => startOne(age, name)));
+    },
+    stop: async (age: Age, names: readonly AppName[] = APP_NAMES) => {
+      await Promise.all(names.map((name) => stopOne(age, name)));
+    },
+    kill: async (age: Age, name: AppName) => {
+      const app = take(age, name);
+      app.child.kill('SIGKILL');
+      await app.gone;
+    },
+    ended: () => ended,
+    end: async () => {
+      for (const app of running.values()) expected.add(app);
+      await Promise.all([...running.values()].map((app) => app.stop()));
+    },
+  };
+}
