@@ -1,6 +1,7 @@
 export {
   announceEvents,
   type EventTicket,
+  notifyQueueRatio,
   type OutboxLimits,
   outboxLag,
   releaseEvents,
