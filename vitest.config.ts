@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-const folders = '{packages/*,apps/*,infra/helm,infra/local,bench,demo,models,stress}';
+const folders = '{packages/*,apps/*,infra/helm,infra/local,infra/observability,bench,demo,models,stress}';
 
 /** Long checks run by `.ci/nightly` only. */
 const nightly = process.env.DUELINE_NIGHTLY === '1';

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { chartPages } from '@dueline/helm';
+import { observabilityPages } from '@dueline/observability';
 import { configPage } from './docs/config.ts';
 import { queuesPage } from './docs/queues.ts';
 import { schemaPage } from './docs/schema.ts';
@@ -13,14 +14,15 @@ const pages = new Map([
   [`${FOLDER}/queues.md`, queuesPage(root)],
   [`${FOLDER}/schema.md`, schemaPage(root)],
   ...(await chartPages(root)),
+  ...observabilityPages(),
 ]);
 process.exitCode = process.argv.includes('--check') ? check() : write();
 
 /** Writes what changed. */
 function write(): 0 {
-  mkdirSync(join(root, FOLDER), { recursive: true });
   for (const [path, text] of pages) {
     if (current(path) === text) continue;
+    mkdirSync(dirname(join(root, path)), { recursive: true });
     writeFileSync(join(root, path), text);
     console.log(`wrote ${path}`);
   }

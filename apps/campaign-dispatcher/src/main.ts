@@ -4,21 +4,19 @@ import { runWorker, tellWhenWritten } from '@dueline/worker-app';
 import { loadConfig } from './config.ts';
 import { processCampaigns } from './process-campaign.ts';
 import { reapDeadCampaigns } from './reap-campaigns.ts';
+import { measureStarts } from './start-metrics.ts';
 import { startOnTime } from './start-on-time.ts';
 
 const config = configOrExit(loadConfig, process.env);
 
 await runWorker('campaign-dispatcher', config, async (worker) => {
   const { db, broker, log, metrics, claimedBy, onStop, reach } = worker;
-  const claimed = metrics.counter({
-    name: 'dueline_campaigns_claimed_total',
-    help: 'Campaigns claimed because their time had come.',
-    labels: ['cast_type'],
-  });
+  const onClaimed = measureStarts(worker);
   const reaped = metrics.counter({
     name: 'dueline_campaigns_reaped_total',
     help: 'Campaigns taken back or failed, by reason.',
     labels: ['reason'],
+    from0: { reason: ['stale', 'earlier_boot', 'too_late'] },
   });
   const reap = reapDeadCampaigns({
     db,
@@ -34,6 +32,7 @@ await runWorker('campaign-dispatcher', config, async (worker) => {
   const reaper = every({
     name: 'reap campaigns',
     log,
+    metrics,
     intervalMs: config.REAP_INTERVAL_SECONDS * 1_000,
     jitter: 0.2,
     run: reap,
@@ -45,7 +44,7 @@ await runWorker('campaign-dispatcher', config, async (worker) => {
     broker: tellWhenWritten(broker, reach && (() => reach('process_campaign.written'))),
     claimedBy,
     reach,
-    onClaimed: (castType: string) => claimed.inc({ cast_type: castType }),
+    onClaimed,
   };
   const listenUrl = config.LISTEN_FOR_DUE ? (config.DATABASE_URL_DIRECT ?? config.DATABASE_URL) : undefined;
   startOnTime(worker, { deps, listenUrl });

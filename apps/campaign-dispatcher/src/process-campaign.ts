@@ -17,7 +17,7 @@ export interface PublishDeps {
   readonly db: Db;
   readonly broker: Pick<Broker, 'publish'>;
   readonly claimedBy: string;
-  readonly onClaimed: (castType: ClaimedCampaign['castType']) => void;
+  readonly onClaimed: (campaign: Pick<ClaimedCampaign, 'castType' | 'lateSeconds'>) => void;
   readonly reach?: Reach | undefined;
 }
 
@@ -56,7 +56,7 @@ export interface PublishedBatch {
 /** One batch of due campaigns: claimed, published, and released where that was not confirmed. */
 export async function publishDueCampaigns(deps: PublishDeps): Promise<PublishedBatch> {
   const campaigns = await claimCampaigns(deps.db, { claimedBy: deps.claimedBy, limit: BATCH });
-  for (const { castType } of campaigns) deps.onClaimed(castType);
+  for (const campaign of campaigns) deps.onClaimed(campaign);
   if (campaigns.length > 0) deps.reach?.('process_campaign.claimed');
   const failed = await announce(deps, campaigns);
   const published = campaigns.length - failed;

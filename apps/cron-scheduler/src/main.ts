@@ -4,7 +4,6 @@ import {
   DUE_CHANNEL,
   dueWithin,
   lookForFacts,
-  oldestDueSeconds,
   recoverEarlierBoots,
 } from '@dueline/scheduled-actions';
 import { countCycles, cyclesWithin } from '@dueline/scheduled-cycles';
@@ -13,6 +12,7 @@ import { announceDueActions } from './announce-due-actions.ts';
 import { announceDueDeliveries } from './announce-due-deliveries.ts';
 import { loadConfig } from './config.ts';
 import { keepPartitions } from './keep-partitions.ts';
+import { measureBacklog } from './measure-backlog.ts';
 import { announceOpenCycles, openDueCycles } from './open-due-cycles.ts';
 import { recoverRows } from './recover.ts';
 import { releaseLostTickets } from './release-untaken.ts';
@@ -26,10 +26,11 @@ const LOOKS_PER_TICK = 4;
 const TICK_LOOK_MS = 1_000;
 const CYCLE_ANNOUNCE_INTERVAL_MS = 500;
 const CYCLE_COUNT_INTERVAL_MS = 1_000;
+const CYCLE_LATENESS_SECONDS = [0.1, 0.5, 1, 2, 5, 10, 30, 60, 300, 3_600];
 const config = configOrExit(loadConfig, process.env);
 
 await runWorker('cron-scheduler', config, async (worker) => {
-  measureLateness(worker);
+  measureBacklog(worker, { graceSeconds: config.WAIT_GRACE_SECONDS });
   startSweeps(worker);
   startTicking(worker);
   startCycles(worker);
@@ -39,21 +40,13 @@ await runWorker('cron-scheduler', config, async (worker) => {
   }
 });
 
-/** Whoever decides is late by this: told here, because a scheduler looks at all accounts anyway. */
-function measureLateness({ db, metrics }: Worker): void {
-  metrics.gauge({
-    name: 'dueline_actions_oldest_due_seconds',
-    help: 'For how long the oldest due action of a working account has waited to be claimed.',
-    collect: async (gauge) => gauge.set(await oldestDueSeconds(db, { graceSeconds: config.WAIT_GRACE_SECONDS })),
-  });
-}
-
 /** What is done at intervals: rows of dead workers, deliveries without a ticket, partitions. */
 function startSweeps({ db, broker, log, metrics, onStop, reach }: Worker): void {
   const recovered = metrics.counter({
     name: 'dueline_rows_recovered_total',
     help: 'Rows taken back from dead workers, and deliveries closed because their time was over.',
     labels: ['what'],
+    from0: { what: ['scheduled_action', 'delivery', 'deadly_row'] },
   });
   const onRecovered = (what: string, count: number) => {
     recovered.inc({ what }, count);
@@ -65,6 +58,7 @@ function startSweeps({ db, broker, log, metrics, onStop, reach }: Worker): void 
     every({
       name: 'recover',
       log,
+      metrics,
       intervalMs: config.REAP_INTERVAL_SECONDS * 1_000,
       jitter: 0.2,
       run: recoverRows({ db, onRecovered }),
@@ -72,6 +66,7 @@ function startSweeps({ db, broker, log, metrics, onStop, reach }: Worker): void 
     every({
       name: 'announce deliveries',
       log,
+      metrics,
       intervalMs: config.DELIVERY_ANNOUNCE_INTERVAL_SECONDS * 1_000,
       run: announceDueDeliveries({
         db,
@@ -83,12 +78,14 @@ function startSweeps({ db, broker, log, metrics, onStop, reach }: Worker): void 
     every({
       name: 'facts older than their waits',
       log,
+      metrics,
       intervalMs: FACT_SWEEP_INTERVAL_MS,
       run: () => lookForFacts(db),
     }),
     every({
       name: 'partitions',
       log,
+      metrics,
       intervalMs: PARTITION_INTERVAL_MS,
       run: keepPartitions({ db, log, metrics, retention }),
     }),
@@ -104,6 +101,7 @@ function startTicking({ db, broker, log, metrics, onStop, reach }: Worker): void
     name: 'dueline_campaign_ticks_total',
     help: 'Campaign ticks of this replica, by what became of them.',
     labels: ['result'],
+    from0: { result: ['published', 'failed'] },
   });
   const intervalSeconds = config.CAMPAIGN_TICK_INTERVAL_SECONDS;
   const { firstOf, close } = createTickKey({ url: config.REDIS_URL, log });
@@ -111,6 +109,7 @@ function startTicking({ db, broker, log, metrics, onStop, reach }: Worker): void
   const clock = every({
     name: 'campaign tick',
     log,
+    metrics,
     intervalMs: Math.min(TICK_LOOK_MS, (intervalSeconds * 1_000) / LOOKS_PER_TICK),
     run: tickCampaigns({
       db,
@@ -132,10 +131,20 @@ function startCycles(worker: Worker): void {
     help: 'Cycles of time-based rules, by what became of them.',
     labels: ['result'],
   });
+  const late = metrics.histogram({
+    name: 'dueline_cycle_lateness_seconds',
+    help: 'How long after its time a cycle of a time-based rule was opened, in seconds of product time.',
+    buckets: CYCLE_LATENESS_SECONDS,
+  });
   startClaiming(worker, {
     name: 'open due cycles',
     lookAhead: (withinMs) => cyclesWithin(db, withinMs),
-    run: openDueCycles({ db, onOpened: (result, count) => cycles.inc({ result }, count), reach }),
+    run: openDueCycles({
+      db,
+      onOpened: (result, count) => cycles.inc({ result }, count),
+      onLate: (seconds) => late.observe(seconds),
+      reach,
+    }),
     listen: undefined,
     onWake: () => undefined,
   });
@@ -143,6 +152,7 @@ function startCycles(worker: Worker): void {
     every({
       name: 'announce cycles',
       log,
+      metrics,
       intervalMs: CYCLE_ANNOUNCE_INTERVAL_MS,
       run: announceOpenCycles({
         db,
@@ -154,6 +164,7 @@ function startCycles(worker: Worker): void {
     every({
       name: 'count cycles',
       log,
+      metrics,
       intervalMs: CYCLE_COUNT_INTERVAL_MS,
       run: async () => {
         const completed = await countCycles(db, { onWritten: () => reach?.('count_cycle.counting') });
@@ -212,10 +223,12 @@ function startReleasing({ db, broker, log, metrics, onStop }: Worker): void {
     name: 'dueline_actions_released_total',
     help: 'Claimed actions given back because their tickets were gone, by how that was known.',
     labels: ['why'],
+    from0: { why: ['queue_empty', 'connection_lost'] },
   });
   const releasing = every({
     name: 'release lost tickets',
     log,
+    metrics,
     intervalMs: config.RELEASE_CHECK_SECONDS * 1_000,
     run: releaseLostTickets({
       db,

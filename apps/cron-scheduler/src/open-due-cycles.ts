@@ -14,6 +14,8 @@ interface OpenCyclesDeps {
   readonly broker: Pick<Broker, 'publish' | 'state'>;
   readonly againAfterSeconds: number;
   readonly onOpened: (result: 'opened' | 'skipped', count: number) => void;
+  /** Told how late a cycle was opened, in seconds. */
+  readonly onLate?: ((seconds: number) => void) | undefined;
   readonly reach?: Reach | undefined;
 }
 
@@ -23,7 +25,7 @@ interface OpenCyclesDeps {
  * @returns True when there may be more.
  */
 export const openDueCycles =
-  ({ db, onOpened, reach }: Pick<OpenCyclesDeps, 'db' | 'onOpened' | 'reach'>) =>
+  ({ db, onOpened, onLate, reach }: Pick<OpenCyclesDeps, 'db' | 'onOpened' | 'onLate' | 'reach'>) =>
   async (): Promise<boolean> => {
     const planned = await planSchedules(db, {
       onProblem: (tx, { triggerRuleId, problem, ...tenant }) =>
@@ -38,12 +40,13 @@ export const openDueCycles =
           },
         ]),
     });
-    const { opened, skipped, looked } = await openCycles(db, {
+    const { opened, skipped, lateSeconds, looked } = await openCycles(db, {
       limit: BATCH,
       onWritten: () => reach?.('open_cycle.opening'),
     });
     if (opened > 0) reach?.('open_cycle.opened');
     if (opened > 0) onOpened('opened', opened);
+    for (const seconds of lateSeconds) onLate?.(seconds);
     if (skipped > 0) onOpened('skipped', skipped);
     return planned > 0 || looked === BATCH;
   };

@@ -45,7 +45,7 @@ export const askWantedMonths =
 
 /** Answers previews, and gives what asks before a campaign starts. */
 export function startAskingMonths(
-  { db, log, onStop }: Worker,
+  { db, log, metrics, onStop }: Worker,
   { config, channelAccessToken }: { config: Config } & Pick<AskMonthDeps, 'channelAccessToken'>,
 ): AskMonth {
   const line = createLineAccountClient({ baseUrl: config.LINE_API_URL });
@@ -54,6 +54,7 @@ export function startAskingMonths(
   const looking = every({
     name: 'wanted months',
     log,
+    metrics,
     intervalMs: LOOK_EVERY_MS,
     jitter: 0.2,
     run: askWantedMonths({ db }, ask),

@@ -34,6 +34,8 @@ export interface ExecuteDeps {
   readonly settle: (settlement: Settlement) => Promise<boolean>;
   /** Told after the verdict was written, before the slot is given back. Never rejects. */
   readonly onSettled: (outcome: AttemptResult['outcome'], started: StartedDelivery) => void | Promise<void>;
+  /** Told how long a request to LINE took, with what was waited for before it, in milliseconds. */
+  readonly onAnswered?: ((endpoint: string, ms: number) => void) | undefined;
   /** For so many milliseconds what was started is sent without asking again; 250 when not given. */
   readonly believedMs?: number | undefined;
   /** What stops an account's sends; without it every answer stands as it is. */
@@ -113,7 +115,9 @@ async function sendAndSettle(
       `LINE ${delivery.endpoint}`,
       { parent: delivery.traceparent ?? undefined, kind: 'client' },
       async (span) => {
+        const askedAt = performance.now();
         const answer = await ask();
+        deps.onAnswered?.(delivery.endpoint, performance.now() - askedAt);
         span.setAttributes({ 'dueline.outcome': answer.outcome, 'dueline.delivery.id': delivery.id });
         if (answer.lineRequestId !== undefined) span.setAttribute('line.request_id', answer.lineRequestId);
         return answer;

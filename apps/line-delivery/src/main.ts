@@ -18,6 +18,7 @@ import { createCampaignJudge } from './judge-campaign.ts';
 import { createLimits, type LimitsDeps } from './limits/limits.ts';
 import { limitMetrics } from './limits/metrics.ts';
 import { createSharedBuckets } from './limits/shared-buckets.ts';
+import { measureRequests } from './request-metrics.ts';
 import { settleAttempts } from './settle.ts';
 import { startCampaigns } from './start-campaign.ts';
 import { startComparingSentCounts } from './start-comparing.ts';
@@ -37,12 +38,8 @@ const config = configOrExit(loadConfig, process.env);
 const SETTLE_SECONDS = config.ATTEMPT_DEADLINE_SECONDS + config.SETTLE_MARGIN_SECONDS;
 
 await runWorker('line-delivery', config, async (worker) => {
-  const { db, broker, log, metrics, claimedBy, onStop, reach } = worker;
-  const attempts = metrics.counter({
-    name: 'dueline_line_attempts_total',
-    help: 'Requests to LINE, by what they proved.',
-    labels: ['outcome'],
-  });
+  const { db, broker, log, claimedBy, onStop, reach } = worker;
+  const requests = measureRequests(worker);
   const line = createLineClient({
     baseUrl: config.LINE_API_URL,
     attemptTimeoutMs: config.ATTEMPT_DEADLINE_SECONDS * 1_000,
@@ -78,8 +75,9 @@ await runWorker('line-delivery', config, async (worker) => {
     },
     guard,
     channelAccessToken: tokens.get,
+    onAnswered: requests.onAnswered,
     onSettled: (outcome, started) => {
-      attempts.inc({ outcome });
+      requests.count(outcome);
       return chunkSettled(outcome, started);
     },
   };
@@ -131,10 +129,11 @@ function takeBackEarlierBoots({ db, log, claimedBy, onStop }: Worker): void {
 }
 
 /** Starts campaigns, and closes those that nobody closed after their last chunk. */
-function startCampaignWork({ db, broker, log, claimedBy, onStop, reach }: Worker, askMonth: AskMonth): void {
+function startCampaignWork({ db, broker, log, metrics, claimedBy, onStop, reach }: Worker, askMonth: AskMonth): void {
   const close = every({
     name: 'close campaigns',
     log,
+    metrics,
     intervalMs: config.CAMPAIGN_CLOSE_INTERVAL_SECONDS * 1_000,
     jitter: 0.2,
     run: () => closeEnded(db),

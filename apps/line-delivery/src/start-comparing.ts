@@ -13,12 +13,14 @@ export function startComparingSentCounts(
     name: 'dueline_sent_counts_total',
     help: 'Days of accounts that were compared with what LINE counted, by how that came out.',
     labels: ['result'],
+    from0: { result: ['agrees', 'deficit', 'not_told'] },
   });
   const line = createSentCountClient({ baseUrl: config.LINE_API_URL });
   onStop('sent counts client', () => line.close());
   const comparing = every({
     name: 'compare sent counts',
     log,
+    metrics,
     intervalMs: config.SENT_COUNT_INTERVAL_SECONDS * 1_000,
     jitter: 0.5,
     run: compareSentCounts({

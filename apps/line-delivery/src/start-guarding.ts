@@ -1,4 +1,4 @@
-import { BREAKER_LIMITS, getChannelCredentials } from '@dueline/accounts';
+import { BREAKER_LIMITS, getChannelCredentials, type PauseReason } from '@dueline/accounts';
 import { createLineAccountClient } from '@dueline/line-client';
 import { every } from '@dueline/runtime';
 import type { Worker } from '@dueline/worker-app';
@@ -16,7 +16,7 @@ const LOOKS_PER_TURN = 4;
 
 /** What stops an account's sends and starts them again, with its tokens, its metrics and the look at paused accounts. */
 export function startGuarding(worker: Worker, config: Config): { guard: Guard; tokens: Tokens } {
-  const { db, log, onStop } = worker;
+  const { db, log, metrics, onStop } = worker;
   const line = createLineAccountClient({ baseUrl: config.LINE_API_URL });
   onStop('questions to LINE', () => line.close());
   const counted = countersOf(worker);
@@ -34,6 +34,7 @@ export function startGuarding(worker: Worker, config: Config): { guard: Guard; t
   const looking = every({
     name: 'paused accounts',
     log,
+    metrics,
     intervalMs: (everySeconds * 1_000) / LOOKS_PER_TURN,
     jitter: 0.2,
     run: lookAtPaused({ db, line, tokens, pauses, everySeconds }),
@@ -42,11 +43,20 @@ export function startGuarding(worker: Worker, config: Config): { guard: Guard; t
   return { guard: createGuard({ log, tokens, pauses, throttles, breaker, refusals }), tokens };
 }
 
+/** Why an account may be paused without a person's doing. */
+const PAUSE_REASONS = [
+  'token_refused',
+  'forbidden',
+  'monthly_limit',
+  'held_back',
+] as const satisfies readonly PauseReason[];
+
 function countersOf({ metrics }: Worker) {
   const paused = metrics.counter({
     name: 'dueline_account_pauses_total',
     help: 'Accounts that were paused, by why.',
     labels: ['reason'],
+    from0: { reason: PAUSE_REASONS },
   });
   const unpaused = metrics.counter({
     name: 'dueline_account_unpauses_total',

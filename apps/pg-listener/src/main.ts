@@ -1,4 +1,4 @@
-import { outboxLag } from '@dueline/db/changes';
+import { notifyQueueRatio, outboxLag } from '@dueline/db/changes';
 import { configOrExit, createDueAlarm, createLookAgain } from '@dueline/runtime';
 import { runWorker, tellWhenWritten, wakeOnNotify } from '@dueline/worker-app';
 import { announceOutboxEvents } from './announce-events.ts';
@@ -24,6 +24,12 @@ await runWorker('pg-listener', config, async (worker) => {
     },
   });
 
+  metrics.gauge({
+    name: 'dueline_notify_queue_ratio',
+    help: "How full PostgreSQL's queue of notifications is, 0 to 1; full, every NOTIFY fails.",
+    collect: async (gauge) => gauge.set(await notifyQueueRatio(db)),
+  });
+
   const lookAgain = createLookAgain();
   const announce = announceOutboxEvents({
     db,
@@ -39,6 +45,7 @@ await runWorker('pg-listener', config, async (worker) => {
   const alarm = createDueAlarm({
     name: 'announce events',
     log,
+    metrics,
     run: async () => {
       const found = await announce();
       if (found) lookAgain.found();

@@ -16,6 +16,8 @@ export interface DecideDeps {
   readonly handOver: (deliveries: readonly DeliveryTicket[]) => Promise<void>;
   /** Counts decisions, for metrics. */
   readonly onDecided: (kind: 'event' | 'scheduled_action', decision: string) => void;
+  /** Told how late an action was decided, in seconds, for metrics. */
+  readonly onLate?: ((seconds: number) => void) | undefined;
   readonly reach?: Reach | undefined;
   /** For tests: is told whose row is being decided, and may end the process. */
   readonly meet?: ((userId: string) => void) | undefined;

@@ -105,8 +105,9 @@ function settle(
 }
 
 /** What comes after the commit: metrics, and the tickets of new deliveries. A crash before it costs one sweep. */
-export async function concludeSettled(deps: DecideDeps, { entries, deliveries }: Settled): Promise<void> {
+export async function concludeSettled(deps: DecideDeps, { entries, deliveries, lateSeconds }: Settled): Promise<void> {
   for (const entry of entries) deps.onDecided('scheduled_action', entry.decision);
+  for (const seconds of lateSeconds) deps.onLate?.(seconds);
   await deps.handOver(deliveries);
 }
 

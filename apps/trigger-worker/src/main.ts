@@ -17,6 +17,8 @@ import { handleTriggerEvents } from './handle-trigger-event.ts';
 import { processDueActions } from './process-due-actions.ts';
 import { runScheduledCycles } from './run-scheduled-cycle.ts';
 
+/** The promise is 10 s (the seeds': 75 s, by the minute's sweep). */
+const LATENESS_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 75, 300, 3_600];
 /** Cycles that one process reads at once: each keeps a connection busy. */
 const CYCLES_AT_ONCE = 2;
 /** How often it is looked for people who are to enter a rule. */
@@ -30,12 +32,19 @@ await runWorker('trigger-worker', config, async (worker) => {
     name: 'dueline_decisions_total',
     help: 'Decisions taken, by what was looked at and what was decided.',
     labels: ['kind', 'decision'],
+    from0: { kind: ['event', 'scheduled_action'], decision: ['fired', 'failed'] },
+  });
+  const late = metrics.histogram({
+    name: 'dueline_action_lateness_seconds',
+    help: 'How long after its time an action was decided for good, in seconds of product time.',
+    buckets: LATENESS_SECONDS,
   });
   const deps: DecideDeps = {
     db,
     log,
     handOver: handOverTo({ db, log, broker: tellWhenWritten(broker, reach && (() => reach('hand_over.written'))) }),
     onDecided: (kind, decision) => decisions.inc({ kind, decision }),
+    onLate: (seconds) => late.observe(seconds),
     reach,
     meet: createPoison({ userId: config.CRASH_ON_USER, log }),
     claimedBy,
@@ -62,7 +71,13 @@ await runWorker('trigger-worker', config, async (worker) => {
     await Promise.all(consumers.map((consumer) => consumer.drain()));
   });
 
-  const enrolling = every({ name: 'enrol people', log, intervalMs: ENROL_LOOK_MS, run: () => enrolWhileDue(deps) });
+  const enrolling = every({
+    name: 'enrol people',
+    log,
+    metrics,
+    intervalMs: ENROL_LOOK_MS,
+    run: () => enrolWhileDue(deps),
+  });
   onStop('enrolling', () => enrolling.stop());
 
   if (config.INLINE_PROFILE) startProcessing(worker, deps);

@@ -40,6 +40,8 @@ import { type Words, wordingFor } from './wording.ts';
 export interface Settled {
   readonly entries: readonly LogEntry[];
   readonly deliveries: readonly CreatedDelivery[];
+  /** How late each action was that is decided for good, in seconds. */
+  readonly lateSeconds: readonly number[];
   /** Rows that are still claimed, because they must be decided alone. */
   readonly setAside: readonly TenantTicket[];
 }
@@ -103,7 +105,7 @@ async function settleHeld(
   held: readonly HeldAction[],
   { meet, finish }: Pick<Settling, 'meet'> & { readonly finish: Finish },
 ): Promise<Omit<Settled, 'setAside'>> {
-  if (held.length === 0) return { entries: [], deliveries: [] };
+  if (held.length === 0) return { entries: [], deliveries: [], lateSeconds: [] };
   const verdicts = await withinCaps(tx, await decideAll(tx, held, meet));
   const moved = await finish(
     tx,
@@ -124,7 +126,8 @@ async function settleHeld(
     tx,
     failed.map(({ action, reasonCode }) => failedItem(action, reasonCode)),
   );
-  return { entries, deliveries };
+  const decided = mine.filter(({ outcome }) => outcome.to !== 'pending' && outcome.to !== 'deferred');
+  return { entries, deliveries, lateSeconds: decided.map(({ action }) => action.lateSeconds) };
 }
 
 /** Which of the rows another process has in hand; true: that row alone. */

@@ -210,6 +210,11 @@ export function migrateSchema(variables: AppVariables): JsonSchema & { $schema: 
   return { $schema: SCHEMA, ...object('Values of migrate.', { ...umbrella, image, ...job, resources, ...placement }) };
 }
 
+const dashboards = object('Dashboards of Grafana, each as a ConfigMap.', {
+  enabled: yesOrNo('Whether they are installed.'),
+  labels: asIs('object', "By which Grafana's sidecar finds them."),
+});
+
 /** values.schema.json of the umbrella: the values of each chart are checked by its own. */
 export function umbrellaSchema(charts: readonly string[]): JsonSchema & { $schema: string } {
   const parts = charts.map((name): [string, JsonSchema] => [
@@ -230,6 +235,7 @@ export function umbrellaSchema(charts: readonly string[]): JsonSchema & { $schem
     ...object('Values of the umbrella chart.', {
       global,
       alerts,
+      dashboards,
       [LIBRARY_CHART]: library,
       ...Object.fromEntries(parts),
     }),

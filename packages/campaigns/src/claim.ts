@@ -5,6 +5,8 @@ import { isClaimable } from './due.ts';
 /** A campaign that this call claimed, and where its ticket goes. */
 export interface ClaimedCampaign {
   readonly castType: CastType;
+  /** How late it starts, in seconds of product time; undefined for one that was begun before and goes on. */
+  readonly lateSeconds: number | undefined;
   readonly ticket: CampaignTicket;
 }
 
@@ -15,6 +17,7 @@ type ClaimedRow = {
   line_oa_id: string;
   audience_id: string | null;
   cast_type: CastType;
+  late: number | null;
 };
 
 /**
@@ -37,9 +40,11 @@ export async function claimCampaigns(
        set status = 'sending', fence = campaign.fence + 1, claimed_at = clock_timestamp(), claimed_by = ${claimedBy},
            updated_date = clock_timestamp()
      where id = any(array(select id from due))
-    returning id, fence, organization_id, line_oa_id, audience_id, cast_type`);
+    returning id, fence, organization_id, line_oa_id, audience_id, cast_type,
+              case when frozen_at is null then extract(epoch from app_now() - start_date)::float8 end as late`);
   return rows.map((row) => ({
     castType: row.cast_type,
+    lateSeconds: row.late ?? undefined,
     ticket: {
       campaignId: row.id,
       audienceId: row.audience_id,

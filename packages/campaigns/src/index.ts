@@ -20,6 +20,7 @@ export { writeEvidence } from './evidence.ts';
 export type { EvidencePeople, EvidenceTotals } from './evidence-lines.ts';
 export { CAMPAIGN_INVARIANTS } from './invariants.ts';
 export { type ErrorLimits, type FailingCampaign, pauseFailingCampaign } from './judge.ts';
+export { type CampaignLiveness, campaignLiveness } from './liveness.ts';
 export { type LocallyScheduled, type LocalStart, startAtLocalTime } from './local-start.ts';
 export { type CampaignDetail, type CampaignPage, type CampaignView, listCampaigns, showCampaign } from './look.ts';
 export type { Month } from './month.ts';

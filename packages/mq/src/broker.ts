@@ -61,6 +61,12 @@ export function connectBroker(options: BrokerOptions): Broker {
     problems: health.problems,
     ready: health.ready,
     waiting: ({ name }) => countWaiting([name]),
+    inHand: () => ({
+      unconfirmed: publisher.inFlight(),
+      consumers: consumers
+        .filter((consumer) => !consumer.isDrained())
+        .map((one) => ({ queue: one.queueName, isSubscribed: one.isSubscribed(), messages: one.inHand() })),
+    }),
     publishingLost: publishLink.timesLost,
     settled,
     close: () => {

@@ -40,6 +40,8 @@ interface Ending {
   readonly result: ConsumeResult;
   readonly fields?: object;
   readonly error?: unknown;
+  /** RFC 3339, by the publisher's clock. */
+  readonly publishedAt?: string;
 }
 
 /** Takes one delivery to its end: acknowledged, dead-lettered, or left to be redelivered. Never throws. */
@@ -49,6 +51,7 @@ export async function processDelivery<Data>(
   lease: Lease,
 ): Promise<void> {
   const startedAt = performance.now();
+  const deliveredAt = Date.now();
   const trouble = {};
   let ending: Ending;
   try {
@@ -61,7 +64,9 @@ export async function processDelivery<Data>(
   const ms = Math.round(performance.now() - startedAt);
   const messageId = delivery.properties.messageId;
   report(context, ending, { queue: context.queue.name, messageId, ms, ...(settled ? {} : { settled }) });
-  context.emit({ type: 'consumed', queue: context.queue.name, result: ending.result, ms });
+  const publishedAt = ending.publishedAt === undefined ? undefined : Date.parse(ending.publishedAt);
+  const waitedMs = publishedAt === undefined ? undefined : Math.max(0, deliveredAt - publishedAt);
+  context.emit({ type: 'consumed', queue: context.queue.name, result: ending.result, ms, waitedMs });
 }
 
 function settle(result: ConsumeResult, delivery: ConsumeMessage, lease: Lease): boolean {
@@ -91,7 +96,7 @@ async function work<Data>(context: DeliveryContext<Data>, delivery: ConsumeMessa
     if (end.result === 'dead_lettered' || end.result === 'abandoned') markFailed(span, end.result);
     return end;
   });
-  return { ...ending, fields: { ...describe(message), ...ending.fields } };
+  return { ...ending, publishedAt: message.publishedAt, fields: { ...describe(message), ...ending.fields } };
 }
 
 function describe({ tenant, data, deliveryCount }: IncomingMessage<unknown>): object {

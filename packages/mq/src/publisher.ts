@@ -129,6 +129,7 @@ async function publishTraced<Data>(
   messages: readonly OutgoingMessage<Data>[],
 ): Promise<PublishResult[]> {
   const { appId, emit } = state.options;
+  const startedAt = performance.now();
   const traced = messages.map((message) => {
     const { id, content } = encode(queue, message, appId);
     const { span, headers } = startPublishSpan(queue.name, message.traceparent);
@@ -139,11 +140,12 @@ async function publishTraced<Data>(
     state,
     traced.map(({ body }) => body),
   );
+  const ms = performance.now() - startedAt;
   for (const [at, result] of results.entries()) {
     const span = traced[at]?.span;
     if (span !== undefined && !result.ok) markFailed(span, result.reason);
     span?.end();
-    emit({ type: 'published', queue: queue.name, result: result.ok ? 'ok' : result.reason });
+    emit({ type: 'published', queue: queue.name, result: result.ok ? 'ok' : result.reason, ms });
   }
   return results;
 }

@@ -71,8 +71,22 @@ export type ConsumeResult = 'done' | 'discarded' | 'dead_lettered' | 'deferred' 
 
 /** What metrics are made of. */
 export type BrokerEvent =
-  | { readonly type: 'published'; readonly queue: string; readonly result: 'ok' | PublishFailure }
-  | { readonly type: 'consumed'; readonly queue: string; readonly result: ConsumeResult; readonly ms: number }
+  | {
+      readonly type: 'published';
+      readonly queue: string;
+      readonly result: 'ok' | PublishFailure;
+      /** Until the broker's answer, or until it was given up. */
+      readonly ms: number;
+    }
+  | {
+      readonly type: 'consumed';
+      readonly queue: string;
+      readonly result: ConsumeResult;
+      /** From delivery to settlement. */
+      readonly ms: number;
+      /** From the publisher's clock to delivery by ours; undefined for what cannot be read. */
+      readonly waitedMs: number | undefined;
+    }
   | { readonly type: 'handler_failed'; readonly queue: string; readonly kind: 'transient' | 'unknown' }
   | { readonly type: 'connected' | 'disconnected'; readonly role: 'publish' | 'consume' }
   | { readonly type: 'blocked'; readonly blocked: boolean };
@@ -115,6 +129,15 @@ export interface Broker {
    * say.
    */
   waiting(queue: Queue<unknown>): Promise<number | undefined>;
+  /** Publishes that wait for the broker's confirmation, and each consumer of this process that is not drained. */
+  inHand(): {
+    readonly unconfirmed: number;
+    readonly consumers: readonly {
+      readonly queue: string;
+      readonly isSubscribed: boolean;
+      readonly messages: number;
+    }[];
+  };
   /** How often a connection for publishing was lost so far: tickets published before may be gone with the broker. */
   publishingLost(): number;
   /** For tests: resolves when nothing is in hand or unconfirmed here and every queue consumed here is empty. */

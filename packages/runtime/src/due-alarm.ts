@@ -1,5 +1,6 @@
 import { planDueTimes } from './due-plan.ts';
 import type { Log } from './log.ts';
+import type { Metrics } from './metrics.ts';
 import { createRetryGate, type RetryGate } from './retry-gate.ts';
 
 export type DueAlarm = {
@@ -15,8 +16,10 @@ export type DueAlarmOptions = {
   /** Takes what is due now, the database deciding; true when it found something and wants to be run again at once. */
   readonly run: () => Promise<boolean>;
   readonly log: Log;
-  /** The job's name in log lines. */
+  /** The job's name in log lines and metrics. */
   readonly name?: string;
+  /** Where its runs are counted; nowhere when not given. */
+  readonly metrics?: Pick<Metrics, 'task'>;
   /** How far a look reaches, in milliseconds; longer than `readEveryMs`. 2,000 unless given. */
   readonly lookAheadMs?: number;
   /** Longest time between two looks; also the longest wait for a row that another claimer holds. 1,000 unless given. */
@@ -30,7 +33,7 @@ export type DueAlarmOptions = {
 const LONGEST_TIMER_MS = 60_000;
 
 type Alarm = {
-  readonly options: Required<Omit<DueAlarmOptions, 'log' | 'name'>>;
+  readonly options: Required<Omit<DueAlarmOptions, 'log' | 'name' | 'metrics'>>;
   readonly runs: RetryGate;
   readonly looks: RetryGate;
   stopped: boolean;
@@ -57,14 +60,18 @@ type Alarm = {
  * to the next second. Begins with a run. Runs never overlap. An error of `run` or `lookAhead` is logged once per change
  * of state and tried again after 100 ms, doubling up to 5 s; nothing is thrown and nothing ends the alarm but stop().
  */
-export function createDueAlarm({ log, name = 'due alarm', ...given }: DueAlarmOptions): DueAlarm {
+export function createDueAlarm({ log, name = 'due alarm', metrics, ...given }: DueAlarmOptions): DueAlarm {
   const defaults = { lookAheadMs: 2_000, readEveryMs: 1_000, sweepEveryMs: 60_000, clockless: false };
   const options = { ...defaults, ...given };
   if (options.lookAheadMs <= options.readEveryMs) throw new Error('lookAheadMs must be longer than readEveryMs');
   const now = performance.now();
   const alarm: Alarm = {
     options,
-    runs: createRetryGate({ log, job: `${name}: run` }),
+    runs: createRetryGate({
+      log,
+      job: `${name}: run`,
+      onRun: metrics?.task(name, { everyMs: options.sweepEveryMs }),
+    }),
     looks: createRetryGate({ log, job: `${name}: look ahead` }),
     stopped: false,
     runWanted: !options.clockless,

@@ -1,5 +1,6 @@
 import { MAX_TIMER_MS } from '@dueline/kernel';
 import type { Log } from './log.ts';
+import type { Metrics } from './metrics.ts';
 import { createRetryGate } from './retry-gate.ts';
 
 export type Repeating = {
@@ -13,16 +14,19 @@ export type EveryOptions = {
   readonly jitter?: number;
   readonly run: () => unknown;
   readonly log: Log;
-  /** The job's name in log lines. */
+  /** The job's name in log lines and metrics. */
   readonly name?: string;
+  /** Where its runs are counted; nowhere when not given. */
+  readonly metrics?: Pick<Metrics, 'task'>;
 };
 
 /**
  * Runs `run` about every `intervalMs` (24 days at most), first after one wait, never twice at once; the wait begins when a run ends. A
  * failed run is logged once per change of state and repeated after 100 ms, doubling up to 5 s or the interval.
  */
-export function every({ intervalMs, jitter = 0.1, run, log, name = 'interval' }: EveryOptions): Repeating {
-  const gate = createRetryGate({ log, job: name });
+export function every({ intervalMs, jitter = 0.1, run, log, name = 'interval', metrics }: EveryOptions): Repeating {
+  const onRun = metrics?.task(name, { everyMs: intervalMs * (1 + jitter) });
+  const gate = createRetryGate({ log, job: name, onRun });
   let stopped = false;
   let running: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;

@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { createTaskMetrics, type TaskMetrics } from './task-metrics.ts';
 import { within } from './within.ts';
 
 type MetricOptions<Label extends string> = {
@@ -9,7 +10,13 @@ type MetricOptions<Label extends string> = {
 
 /** The metrics of one process. Names are `dueline_*` in base units; labels have few values, never an id of a user or rule. */
 export type Metrics = {
-  counter<Label extends string = never>(options: MetricOptions<Label>): Counter<Label>;
+  /**
+   * `from0`: values of the labels that are there from the start, as 0. Prometheus sees no increase in a series that begins with 1, so
+   * an alert on it would miss the first time.
+   */
+  counter<Label extends string = never>(
+    options: MetricOptions<Label> & { readonly from0?: Readonly<Record<Label, readonly string[]>> },
+  ): Counter<Label>;
   /** `buckets` in the unit of the name, ascending. */
   histogram<Label extends string = never>(
     options: MetricOptions<Label> & { readonly buckets: readonly number[] },
@@ -21,6 +28,8 @@ export type Metrics = {
   gauge<Label extends string = never>(
     options: MetricOptions<Label> & { readonly collect?: (gauge: Gauge<Label>) => void | Promise<void> },
   ): Gauge<Label>;
+  /** Watches a repeated task of this process: its runs, how long they take, and when it last went well. */
+  task: TaskMetrics;
   /** All metrics in the Prometheus text format. */
   text(): Promise<string>;
   readonly contentType: string;
@@ -48,7 +57,11 @@ export function createMetrics({ service }: { service: string }): Metrics {
   });
 
   return {
-    counter: (options) => new Counter(base(options)),
+    counter({ from0, ...options }) {
+      const counter = new Counter(base(options));
+      for (const labels of combinations(from0)) counter.inc(labels, 0);
+      return counter;
+    },
     histogram: (options) => new Histogram({ ...base(options), buckets: [...options.buckets] }),
     gauge({ collect, ...options }) {
       if (collect === undefined) return new Gauge(base(options));
@@ -65,7 +78,19 @@ export function createMetrics({ service }: { service: string }): Metrics {
         },
       });
     },
+    task: createTaskMetrics(registry),
     text: () => registry.metrics(),
     contentType: registry.contentType,
   };
+}
+
+/** Each combination of one value for every label. */
+function combinations<Label extends string>(
+  values: Readonly<Record<Label, readonly string[]>> | undefined,
+): Partial<Record<Label, string>>[] {
+  if (values === undefined) return [];
+  return (Object.keys(values) as Label[]).reduce<Partial<Record<Label, string>>[]>(
+    (combined, label) => combined.flatMap((one) => values[label].map((value) => ({ ...one, [label]: value }))),
+    [{}],
+  );
 }

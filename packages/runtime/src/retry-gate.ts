@@ -1,4 +1,5 @@
 import type { Log } from './log.ts';
+import type { TaskRan } from './task-metrics.ts';
 
 const FIRST_WAIT_MS = 100;
 const LONGEST_WAIT_MS = 5_000;
@@ -13,19 +14,30 @@ export type RetryGate = {
 };
 
 /** Keeps a repeated job from flooding log and database while it fails: 100 ms back-off, doubling up to 5 s. */
-export function createRetryGate({ log, job }: { log: Log; job: string }): RetryGate {
+export function createRetryGate({
+  log,
+  job,
+  onRun,
+}: {
+  log: Log;
+  job: string;
+  onRun?: TaskRan | undefined;
+}): RetryGate {
   let failures = 0;
   let openAt = 0;
   return {
     openAt: () => openAt,
     async attempt(work) {
+      const startedAt = performance.now();
       try {
         const value = await work();
+        onRun?.({ ok: true, ms: performance.now() - startedAt });
         if (failures > 0) log.info({ job, failures }, 'a repeated job works again');
         failures = 0;
         openAt = 0;
         return { ok: true, value };
       } catch (error) {
+        onRun?.({ ok: false, ms: performance.now() - startedAt });
         if (failures === 0) log.error({ job, err: error }, 'a repeated job fails and is tried again');
         const waitMs = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(failures, 10));
         failures += 1;

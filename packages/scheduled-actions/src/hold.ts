@@ -19,6 +19,8 @@ export interface HeldAction extends StoredAction {
   readonly rescueCount: number;
   /** It was in hand when a process may have died, alone or among others: it is decided alone. */
   readonly alone: boolean;
+  /** For how long it has been due, in seconds of product time. */
+  readonly lateSeconds: number;
   /** Its max_lateness is passed. */
   readonly overdue: boolean;
   /** Its account or organization is stopped. */
@@ -41,6 +43,7 @@ type HeldRow = ActionRow & {
   retry_count: number;
   rescue_count: number;
   alone: boolean;
+  late: number;
   overdue: boolean | null;
   stopped: boolean;
   quiet_until: string | null;
@@ -52,7 +55,7 @@ type HeldRow = ActionRow & {
 
 const HELD = sql`
   ${ACTION}, action.fence, source_config, delay_spec, expires_at is not null as is_waiting, branch, retry_count,
-  rescue_count, alone, gen, traceparent,
+  rescue_count, alone, gen, traceparent, extract(epoch from app_now() - execute_at)::float8 as late,
   app_now() > due_at + make_interval(secs => max_lateness_seconds) as overdue,
   account.stopped_at is not null or organization.stopped_at is not null as stopped, account.quiet_policy,
   case when account.quiet_from is not null
@@ -110,6 +113,7 @@ const parseHeld = (row: HeldRow): HeldAction => ({
   retryCount: row.retry_count,
   rescueCount: row.rescue_count,
   alone: row.alone,
+  lateSeconds: row.late,
   overdue: row.overdue ?? false,
   stopped: row.stopped,
   quietUntil: row.quiet_until,

@@ -21,6 +21,7 @@ export { SCHEDULED_ACTION_INVARIANTS } from './invariants.ts';
 export { lookForFacts } from './last-look.ts';
 export { oldestDueSeconds } from './lateness.ts';
 export { type Entry, findOpen } from './open.ts';
+export { countOpenActions, type OpenActionCounts } from './open-counts.ts';
 export type {
   Author,
   CancelDeliveries,

@@ -18,6 +18,8 @@ type DueRow = {
 export interface OpenedCycles {
   readonly opened: number;
   readonly skipped: number;
+  /** How late the last cycle of each rule was opened, in seconds of product time. */
+  readonly lateSeconds: readonly number[];
   /** Schedules that it looked at; as many as the limit: there may be more. */
   readonly looked: number;
 }
@@ -46,17 +48,19 @@ export function openCycles(
          for no key update of schedule skip locked`);
     let opened = 0;
     let skipped = 0;
+    const lateSeconds: number[] = [];
     for (const row of rows) {
       const counts = await openOfRule(tx, row);
       opened += counts.opened;
       skipped += counts.skipped;
+      if (counts.lateSeconds !== undefined) lateSeconds.push(counts.lateSeconds);
     }
     if (opened > 0) onWritten?.();
-    return { opened, skipped, looked: rows.length };
+    return { opened, skipped, lateSeconds, looked: rows.length };
   });
 }
 
-async function openOfRule(tx: Tx, row: DueRow): Promise<{ opened: number; skipped: number }> {
+async function openOfRule(tx: Tx, row: DueRow): Promise<{ opened: number; skipped: number; lateSeconds?: number }> {
   const schedule = readSchedule(row);
   if (schedule === undefined) {
     // what was a calendar when it was planned is none any more (a zone that was renamed): the planning says so
@@ -76,7 +80,12 @@ async function openOfRule(tx: Tx, row: DueRow): Promise<{ opened: number; skippe
   const { runs, overlapping } = await applyOverlap(tx, row, { schedule, runs: due.runs });
   await insertCycles(tx, row, { runs, waitsItsTurn: schedule.config.overlap !== 'allow' });
   await insertSkipped(tx, row, { due, overlapping });
-  return { opened: runs.length, skipped: due.skipped.length + overlapping.length };
+  const last = runs.at(-1);
+  return {
+    opened: runs.length,
+    skipped: due.skipped.length + overlapping.length,
+    ...(last === undefined ? {} : { lateSeconds: (Number(row.now) - last.getTime()) / 1_000 }),
+  };
 }
 
 function readSchedule({ source_config, timezone }: DueRow): Schedule | undefined {

@@ -1,24 +1,20 @@
-import type { BrokerEvent } from '@dueline/mq';
+import type { Broker, BrokerEvent } from '@dueline/mq';
 import type { Metrics } from '@dueline/runtime';
 
-/** Counts what the broker tells; the labels are bounded by the queues there are. */
-export function brokerMetrics(metrics: Metrics): (event: BrokerEvent) => void {
-  const published = metrics.counter({
-    name: 'dueline_mq_publish_total',
-    help: 'Messages published, by what became of them.',
-    labels: ['queue', 'result'],
-  });
-  const consumed = metrics.counter({
-    name: 'dueline_mq_consume_total',
-    help: 'Messages consumed, by how they ended.',
-    labels: ['queue', 'result'],
-  });
-  const handling = metrics.histogram({
-    name: 'dueline_mq_handler_seconds',
-    help: 'Time from delivery to settlement of a message.',
-    labels: ['queue'],
-    buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30],
-  });
+const SECONDS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30];
+/** How long a message waits is worth telling up to hours: that is what piles up. */
+const WAIT_SECONDS = [0.005, 0.025, 0.1, 0.5, 2, 10, 60, 300, 3_600];
+
+export interface BrokerMetrics {
+  /** Counts what the broker tells. */
+  readonly onEvent: (event: BrokerEvent) => void;
+  /** Shows what this process has in hand of the broker, as it is at each scrape. */
+  watch(broker: Pick<Broker, 'inHand'>): void;
+}
+
+/** What is measured of the broker; the labels are bounded by the queues there are. */
+export function brokerMetrics(metrics: Metrics): BrokerMetrics {
+  const { count, consumes } = messageMetrics(metrics);
   const failures = metrics.counter({
     name: 'dueline_mq_handler_failures_total',
     help: 'Tries of a handler that threw.',
@@ -28,17 +24,95 @@ export function brokerMetrics(metrics: Metrics): (event: BrokerEvent) => void {
     name: 'dueline_mq_connections_total',
     help: 'Connections made to the broker; more than one of a role is a reconnect.',
     labels: ['role'],
+    from0: { role: ['publish', 'consume'] },
   });
   const blocked = metrics.gauge({ name: 'dueline_mq_blocked', help: '1 while the broker blocks publishers, else 0.' });
   blocked.set(0);
-  return (event) => {
-    if (event.type === 'published') published.inc({ queue: event.queue, result: event.result });
-    if (event.type === 'consumed') {
-      consumed.inc({ queue: event.queue, result: event.result });
-      handling.observe({ queue: event.queue }, event.ms / 1_000);
-    }
-    if (event.type === 'handler_failed') failures.inc({ queue: event.queue, kind: event.kind });
-    if (event.type === 'connected') reconnects.inc({ role: event.role });
-    if (event.type === 'blocked') blocked.set(event.blocked ? 1 : 0);
+  return {
+    onEvent: (event) => {
+      if (event.type === 'published' || event.type === 'consumed') count(event);
+      if (event.type === 'handler_failed') failures.inc({ queue: event.queue, kind: event.kind });
+      if (event.type === 'connected') reconnects.inc({ role: event.role });
+      if (event.type === 'blocked') blocked.set(event.blocked ? 1 : 0);
+    },
+    watch: (broker) => inHandMetrics(metrics, broker, consumes),
   };
+}
+
+type MessageEvent = Extract<BrokerEvent, { type: 'published' | 'consumed' }>;
+
+interface MessageMetrics {
+  count(event: MessageEvent): void;
+  /** The queue is consumed here: dead letters of it are counted from 0, so that the first one is an increase. */
+  consumes(queue: string): void;
+}
+
+function messageMetrics(metrics: Metrics): MessageMetrics {
+  const published = metrics.counter({
+    name: 'dueline_mq_publish_total',
+    help: 'Messages published, by what became of them.',
+    labels: ['queue', 'result'],
+  });
+  const publishing = metrics.histogram({
+    name: 'dueline_mq_publish_seconds',
+    help: "Time from a publish to the broker's confirmation, or until it was given up, in seconds.",
+    labels: ['queue'],
+    buckets: SECONDS,
+  });
+  const consumed = metrics.counter({
+    name: 'dueline_mq_consume_total',
+    help: 'Messages consumed, by how they ended.',
+    labels: ['queue', 'result'],
+  });
+  const handling = metrics.histogram({
+    name: 'dueline_mq_handler_seconds',
+    help: 'Time from delivery to settlement of a message, in seconds.',
+    labels: ['queue'],
+    buckets: SECONDS,
+  });
+  const waiting = metrics.histogram({
+    name: 'dueline_mq_delivery_age_seconds',
+    help: 'Age of a message when it was delivered, in seconds; a repeated delivery counts from the first publish.',
+    labels: ['queue'],
+    buckets: WAIT_SECONDS,
+  });
+  return {
+    count(event) {
+      const { queue } = event;
+      if (event.type === 'published') {
+        published.inc({ queue, result: event.result });
+        publishing.observe({ queue }, event.ms / 1_000);
+        return;
+      }
+      consumed.inc({ queue, result: event.result });
+      handling.observe({ queue }, event.ms / 1_000);
+      if (event.waitedMs !== undefined) waiting.observe({ queue }, event.waitedMs / 1_000);
+    },
+    consumes: (queue) => consumed.inc({ queue, result: 'dead_lettered' }, 0),
+  };
+}
+
+function inHandMetrics(metrics: Metrics, broker: Pick<Broker, 'inHand'>, consumes: MessageMetrics['consumes']): void {
+  metrics.gauge({
+    name: 'dueline_mq_unconfirmed',
+    help: "Publishes that wait for the broker's confirmation; one may carry many messages.",
+    collect: (gauge) => gauge.set(broker.inHand().unconfirmed),
+  });
+  const up = metrics.gauge({
+    name: 'dueline_mq_consumer_up',
+    help: '1 while this process is subscribed to the queue, 0 while it tries to be.',
+    labels: ['queue'],
+  });
+  metrics.gauge({
+    name: 'dueline_mq_in_hand',
+    help: 'Messages that this process handles now.',
+    labels: ['queue'],
+    collect: (gauge) => {
+      for (const { queue, isSubscribed, messages } of broker.inHand().consumers) {
+        consumes(queue);
+        gauge.set({ queue }, messages);
+        up.set({ queue }, isSubscribed ? 1 : 0);
+      }
+    },
+  });
 }

@@ -27,6 +27,7 @@ export function startClaiming(
   const alarm = createDueAlarm({
     name,
     log: worker.log,
+    metrics: worker.metrics,
     lookAhead: async (withinMs) => [...(await lookAhead(withinMs)), ...lookAgain.waits()],
     run,
   });

@@ -17,6 +17,7 @@ import {
 } from '@dueline/runtime';
 import { brokerMetrics } from './broker-metrics.ts';
 import type { WorkerConfig } from './config.ts';
+import { databaseMetrics } from './database-metrics.ts';
 
 /** Connections opened at the start, so that the first event does not wait for them. */
 const WARM_CONNECTIONS = 4;
@@ -72,8 +73,11 @@ export function runWorker(
     onStop('database', close);
     await warmUp(Math.min(WARM_CONNECTIONS, config.DATABASE_MAX_CONNECTIONS));
 
-    const broker = connectBroker({ url: config.AMQP_URL, appId: service, log, onEvent: brokerMetrics(metrics) });
+    const { onEvent, watch } = brokerMetrics(metrics);
+    const broker = connectBroker({ url: config.AMQP_URL, appId: service, log, onEvent });
     onStop('broker', () => broker.close());
+    databaseMetrics(metrics, db);
+    watch(broker);
 
     const checks: Record<string, HealthCheck> = {
       schema: schemaCheck(db),

@@ -107,3 +107,9 @@ export async function outboxLag(db: Db): Promise<{ rows: number; oldestSeconds: 
   const [lag] = rows;
   return { rows: Number(lag?.rows ?? 0), oldestSeconds: Math.max(0, Number(lag?.oldest ?? 0)) };
 }
+
+/** How full PostgreSQL's queue of notifications is, 0 to 1: it fills up while a session that LISTENs is within a long transaction. */
+export async function notifyQueueRatio(db: Db): Promise<number> {
+  const { rows } = await db.execute<{ usage: number }>(sql`select pg_notification_queue_usage() as usage`);
+  return Number(rows[0]?.usage ?? 0);
+}

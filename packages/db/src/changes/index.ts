@@ -2,6 +2,7 @@ export {
   announceEvents,
   countPublished,
   type EventTicket,
+  notifyQueueRatio,
   type OutboxLimits,
   outboxLag,
   releaseEvents,
