@@ -12,24 +12,36 @@ import { playSources, readLoops, startClock } from './play-sources.ts';
 import { playWaiting, type WaitingScene } from './play-waiting.ts';
 import { channels, seed } from './seed.ts';
 import { LOOPS_PLANNED } from './sources-story.ts';
-import { announceDemo } from './stack/running.ts';
+import { announceDemo, theDemo } from './stack/running.ts';
 import { type Stack, startStack } from './stack/stack.ts';
 import { CAMPAIGNS } from './story.ts';
 import { tellWhy } from './tell-why.ts';
 import { WAITS_PLANNED } from './waiting-story.ts';
 
 const HELP = `usage: ./dueline demo [--once] [--json] [--plant ${PLANTS.join('|')}]
+       ./dueline demo --no-story
+       ./dueline demo --env
 
   Starts services, apps and a simulated LINE, plays a story and checks it against what LINE delivered.
 
   --once           end after the story: exit 0 when all is as planned, else 1
   --json           one JSON object as the last line of standard output; the story goes to standard error
   --plant FAULT    do something wrong on purpose: the check must notice (needs --once)
+  --no-story       accounts, people and rules are there, and nothing happens until you make it
+  --env            what commands need to work with the demo that is up: eval "$(./dueline demo --env)"
 `;
 /** How long the last message may take; where a fault is planted the check may well wait in vain. */
 const patienceMs = (plant: Plant | undefined): number => (plant === undefined ? 20_000 : 8_000);
 
-type Options = { readonly once: boolean; readonly json: boolean; readonly plant: Plant | undefined };
+type Options = {
+  readonly once: boolean;
+  readonly json: boolean;
+  readonly plant: Plant | undefined;
+  readonly story: boolean;
+};
+
+/** What happened before the demo is left to whoever watches: how it was judged, and the last receipt that was told. */
+type Told = { readonly verdict?: Verdict; readonly lastSeq: number };
 
 async function tellStory(
   stack: Stack,
@@ -87,6 +99,26 @@ async function playLater(scene: WaitingScene, settled: () => Promise<void>): Pro
   return new Map([...told, ...clock, ...(await playWaiting(scene))]);
 }
 
+/** Everything that the story needs, without the story. */
+async function setScene(stack: Stack, narrator: Narrator): Promise<Told> {
+  await seed(stack);
+  narrator.line(
+    'four accounts with their people, rules and drafts of campaigns are there; nothing happens until you make it',
+  );
+  return { lastSeq: 0 };
+}
+
+/** By the names that commands and apps read. */
+const environmentOf = (stack: Stack): Readonly<Record<string, string>> => ({
+  DATABASE_URL: stack.databaseUrl,
+  AMQP_URL: stack.amqpUrl,
+  AMQP_MANAGEMENT_URL: stack.amqpManagementUrl,
+  REDIS_URL: stack.redisUrl,
+  SECRETS_KEY: stack.secretsKey.toString('base64'),
+  LINE_API_URL: stack.line.apiUrl,
+  LINE_CONTROL_URL: stack.line.controlUrl,
+});
+
 async function run(options: Options): Promise<number> {
   const out = options.json ? process.stderr : process.stdout;
   const narrator = createNarrator((text) => out.write(text), { colours: out.isTTY === true });
@@ -102,9 +134,11 @@ async function run(options: Options): Promise<number> {
   }
   narrator.line(`everything is up; the apps log to ${stack.logFolder}`);
   const { databaseUrl, line } = stack;
-  const retire = announceDemo({ pid: process.pid, databaseUrl, lineControlUrl: line.controlUrl });
+  const environment = environmentOf(stack);
+  const retire = announceDemo({ pid: process.pid, databaseUrl, lineControlUrl: line.controlUrl, environment });
   try {
-    const told = await Promise.race([tellStory(stack, options, narrator), interrupted]);
+    const begun: Promise<Told> = options.story ? tellStory(stack, options, narrator) : setScene(stack, narrator);
+    const told = await Promise.race([begun, interrupted]);
     if (told === undefined) return 130;
     const { verdict, lastSeq } = told;
     if (!options.once) {
@@ -114,7 +148,7 @@ async function run(options: Options): Promise<number> {
       watch.stop();
     }
     if (options.json) process.stdout.write(`${JSON.stringify(verdict)}\n`);
-    return verdict.ok ? 0 : 1;
+    return verdict === undefined || verdict.ok ? 0 : 1;
   } finally {
     retire();
     narrator.line('stopping');
@@ -123,13 +157,22 @@ async function run(options: Options): Promise<number> {
   }
 }
 
-function readOptions(args: readonly string[]): Options | 'help' {
+/** Lines for a shell. */
+async function printEnvironment(): Promise<number> {
+  for (const [name, value] of Object.entries(theDemo().environment))
+    process.stdout.write(`export ${name}='${value}'\n`);
+  return 0;
+}
+
+function readOptions(args: readonly string[]): Options | 'env' | 'help' {
   const { values } = parseArgs({
     args: [...args],
     options: {
       once: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
       plant: { type: 'string' },
+      'no-story': { type: 'boolean', default: false },
+      env: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
     },
   });
@@ -138,10 +181,17 @@ function readOptions(args: readonly string[]): Options | 'help' {
   if (values.plant !== undefined && (plant === undefined || !values.once)) {
     throw new Error(plant === undefined ? `--plant takes ${PLANTS.join(', ')}` : '--plant needs --once');
   }
-  return { once: values.once, json: values.json, plant };
+  const story = !values['no-story'];
+  if (!story && (values.once || values.json)) throw new Error('--no-story has no verdict: neither --once nor --json');
+  if (values.env && args.length > 1) throw new Error('--env goes alone');
+  return values.env ? 'env' : { once: values.once, json: values.json, plant, story };
 }
 
 // Whoever read our output may be gone (a closed terminal, `| head`): what was started must be stopped in order all the same.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 
-await runCommand({ help: HELP, read: readOptions, run });
+await runCommand({
+  help: HELP,
+  read: readOptions,
+  run: (options) => (options === 'env' ? printEnvironment() : run(options)),
+});

@@ -92,7 +92,12 @@ export function invitation(stack: Stack): string {
     psql '${stack.databaseUrl}' -c \\
       "update line_user set attributes = attributes || '{\\"tier\\": \\"gold\\"}' where display_name = 'User 900'"
 
-  Whatever waits for a later day: ./dueline time +3d moves the product's clock and LINE's, from another terminal.
+  From another terminal, ./dueline time +3d moves the product's clock and LINE's: whatever waits for a later day comes due. The other
+  commands find the database of this demo after:
+
+    eval "$(./dueline demo --env)"
+
+  docs/tour.md goes on from here.
 
   Health and metrics: ${[...stack.apps.values()].map(({ name, url }) => `${name} ${url()}/metrics`).join('\n                      ')}
 `;

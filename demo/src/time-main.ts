@@ -1,7 +1,7 @@
 import { hasTimeMachine, openDatabase, readProductTime } from '@dueline/db';
 import { PermanentError } from '@dueline/kernel';
 import { parseDuration } from './duration.ts';
-import { type RunningDemo, runningDemos } from './stack/running.ts';
+import { type RunningDemo, theDemo } from './stack/running.ts';
 import { lineControl } from './stack/simulator.ts';
 import { travel } from './stack/travel.ts';
 
@@ -23,13 +23,6 @@ else {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
     process.exitCode = 1;
   }
-}
-
-function theDemo(): RunningDemo {
-  const [demo, ...others] = runningDemos();
-  if (demo === undefined) throw new PermanentError('no demo is running here: start one with ./dueline demo');
-  if (others.length > 0) throw new PermanentError('more than one demo is running here: end all but one');
-  return demo;
 }
 
 async function moveTime({ databaseUrl, lineControlUrl }: RunningDemo, seconds: number | undefined): Promise<string> {

@@ -5,11 +5,13 @@ import { type Db, inTransaction, openDatabase, type Tx } from '@dueline/db';
 import { wakeDeliveries } from '@dueline/deliveries';
 import { skipHeldUp, spreadHeldUp, wakeDue } from '@dueline/scheduled-actions';
 import { recordCancelled } from '@dueline/trigger-rules';
+import { CREATE_USAGE, parseCreateCommand, runCreate } from './account-create.ts';
 import { isPauseVerb, PAUSE_USAGE, type PauseDeps, parsePauseCommand, runPause } from './account-pause.ts';
 import { UsageError } from './actions/command-line.ts';
 import { loadAccountConfig } from './config.ts';
 
-const USAGE = `usage: dueline account stop   <account id> | --organization <id>   [--by <who>] [--reason <why>] [--json]
+const USAGE = `usage:${CREATE_USAGE.slice('usage:'.length)}
+       dueline account stop   <account id> | --organization <id>   [--by <who>] [--reason <why>] [--json]
        dueline account resume <account id> | --organization <id>   --how catch_up|skip|spread [--by …] [--reason …] [--json]
 
 catch_up: what was held up is done at once; skip: it is cancelled; spread: it is done over some minutes.
@@ -66,7 +68,7 @@ function parseWords(words: readonly string[]) {
   }
 }
 
-/** Stops, resumes, pauses or unpauses an account, or stops and resumes an organization, and prints what was done. */
+/** Creates, stops, resumes, pauses or unpauses an account, or stops and resumes an organization, and prints what was done. */
 export async function runAccount(
   words: readonly string[],
   { env, print, login, readSecret = noSecret }: AccountDeps,
@@ -76,9 +78,8 @@ export async function runAccount(
     return;
   }
   const config = loadAccountConfig(env);
-  const work = isPauseVerb(words[0])
-    ? pauseWork(parsePauseCommand(words, { user: login }), { print, readSecret, secretsKey: config.SECRETS_KEY })
-    : stopWork(parseAccountCommand(words, { user: login }), print);
+  const pauseDeps = { print, readSecret, secretsKey: config.SECRETS_KEY };
+  const work = workOf(words, { login, print, pauseDeps });
   const { db, close } = openDatabase({
     url: config.DATABASE_URL,
     applicationName: 'ops',
@@ -90,6 +91,20 @@ export async function runAccount(
   } finally {
     await close();
   }
+}
+
+/** What was typed. @throws UsageError */
+function workOf(
+  words: readonly string[],
+  { login: user, print, pauseDeps }: Pick<AccountDeps, 'login' | 'print'> & { readonly pauseDeps: PauseDeps },
+): (db: Db) => Promise<void> {
+  if (words[0] === 'create') {
+    const command = parseCreateCommand(words, { user });
+    return (db) => runCreate(db, command, print);
+  }
+  return isPauseVerb(words[0])
+    ? pauseWork(parsePauseCommand(words, { user }), pauseDeps)
+    : stopWork(parseAccountCommand(words, { user }), print);
 }
 
 const pauseWork = (command: ReturnType<typeof parsePauseCommand>, deps: PauseDeps) => (db: Db) =>

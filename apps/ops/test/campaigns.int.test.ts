@@ -178,7 +178,7 @@ test.for([
 test('every subcommand explains itself', async () => {
   const { out } = await campaigns();
   const names = [...out.matchAll(/^ {2}(\w+) .*$/gm)].map(([, name]) => name ?? '');
-  expect(names.slice(0, 2)).toEqual(['list', 'show']);
+  expect(names.slice(0, 3)).toEqual(['create', 'list', 'show']);
   for (const name of names)
     expect(await campaigns(name, '--help')).toMatchObject({
       code: 0,

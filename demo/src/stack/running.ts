@@ -1,5 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { PermanentError } from '@dueline/kernel';
 import { ROOT } from './process.ts';
 
 /** How another command finds a demo that is up. */
@@ -7,6 +8,8 @@ export interface RunningDemo {
   readonly pid: number;
   readonly databaseUrl: string;
   readonly lineControlUrl: string;
+  /** What commands and apps need to work with it, as variables. */
+  readonly environment: Readonly<Record<string, string>>;
 }
 
 const FOLDER = join(ROOT, '.dueline', 'demo');
@@ -15,16 +18,24 @@ const FOLDER = join(ROOT, '.dueline', 'demo');
 export function announceDemo(demo: RunningDemo): () => void {
   mkdirSync(FOLDER, { recursive: true });
   const file = join(FOLDER, `${demo.pid}.json`);
-  writeFileSync(file, JSON.stringify(demo));
+  writeFileSync(file, JSON.stringify(demo), { mode: 0o600 }); // its passwords are nobody else's business
   return () => rmSync(file, { force: true });
 }
 
 /** The demos that are up, without notes that a killed one left. */
-export function runningDemos(): RunningDemo[] {
+function runningDemos(): RunningDemo[] {
   mkdirSync(FOLDER, { recursive: true });
   return readdirSync(FOLDER)
     .map((name) => JSON.parse(readFileSync(join(FOLDER, name), 'utf8')) as RunningDemo)
     .filter(({ pid }) => isAlive(pid));
+}
+
+/** The one demo that is up. @throws PermanentError when there is none, or more than one. */
+export function theDemo(): RunningDemo {
+  const [demo, ...others] = runningDemos();
+  if (demo === undefined) throw new PermanentError('no demo is running here: start one with ./dueline demo');
+  if (others.length > 0) throw new PermanentError('more than one demo is running here: end all but one');
+  return demo;
 }
 
 function isAlive(pid: number): boolean {

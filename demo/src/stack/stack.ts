@@ -19,6 +19,7 @@ export interface Stack {
   /** With its vhost as the path. */
   readonly amqpUrl: string;
   readonly amqpManagementUrl: string;
+  readonly redisUrl: string;
   readonly line: LineSimulator;
   readonly apps: ReadonlyMap<AppName, App>;
   readonly secretsKey: Buffer;
@@ -108,10 +109,10 @@ async function startAll(options: StackOptions, undo: (() => Promise<void>)[]): P
     await Promise.all(all.map((app) => app.stop()));
   });
   const apps = await startApps(all, settings);
-  const { databaseUrl, amqpUrl, amqpManagementUrl } = place;
+  const { databaseUrl, amqpUrl, amqpManagementUrl, redisUrl } = place;
   const { source } = services;
   return {
-    ...{ database, databaseUrl, amqpUrl, amqpManagementUrl, line, apps, secretsKey, logFolder, source },
+    ...{ database, databaseUrl, amqpUrl, amqpManagementUrl, redisUrl, line, apps, secretsKey, logFolder, source },
     ...createStarts(all, { apps, settings }),
     travel: (seconds) => travel(database.db, line, seconds),
   };

@@ -1,5 +1,5 @@
 import type { Tenant } from '@dueline/contracts';
-import { type Db, errorCode, type SQL, sql, translateError } from '@dueline/db';
+import { type Db, errorCode, type SQL, sql, type Tx, translateError } from '@dueline/db';
 import { PermanentError } from '@dueline/kernel';
 import { tokenBinding } from './channel.ts';
 import { sealSecret } from './secrets.ts';
@@ -24,7 +24,7 @@ const REFUSALS: ReadonlyMap<string | undefined, string> = new Map([
   ['22023', 'timezone is not an IANA zone'], // the database may know fewer than Node
 ]);
 
-async function insertedId(db: Db, statement: SQL): Promise<string> {
+async function insertedId(db: Db | Tx, statement: SQL): Promise<string> {
   try {
     const { rows } = await db.execute<{ id: string }>(statement);
     if (rows[0] === undefined) throw new Error('insert returned no row');
@@ -37,7 +37,7 @@ async function insertedId(db: Db, statement: SQL): Promise<string> {
 
 /** Creates an organization and returns its id. @throws PermanentError when the zone is no IANA zone. */
 export async function createOrganization(
-  db: Db,
+  db: Db | Tx,
   { name, defaultTimezone = 'Asia/Tokyo' }: { name: string; defaultTimezone?: string },
 ): Promise<string> {
   requireZone(defaultTimezone);
@@ -48,26 +48,30 @@ export async function createOrganization(
 }
 
 /**
- * Creates a LINE Official Account with its channel access token, sealed under `secretsKey` (32 bytes). Without one it sends nothing until its
- * credentials are stored.
+ * Creates a LINE Official Account with its channel access token, sealed under `secretsKey` (32 bytes). Without a token it needs no key, and sends
+ * nothing until its credentials are stored.
  *
- * @throws PermanentError when the zone is no IANA zone, the organization does not exist, or the channel id is taken or malformed.
+ * @throws PermanentError when the zone is no IANA zone, the organization does not exist, the channel id is taken or malformed, or a token comes without a key.
  */
 export async function createLineOa(
-  db: Db,
+  db: Db | Tx,
   account: {
     organizationId: string;
     channelId: string;
     name: string;
     timezone: string;
     channelAccessToken?: string | undefined;
-    secretsKey: Buffer;
+    secretsKey?: Buffer | undefined;
   },
 ): Promise<Tenant> {
   requireZone(account.timezone);
   const { channelAccessToken: secret, secretsKey } = account;
+  if (secret !== undefined && secretsKey === undefined)
+    throw new PermanentError('a channel access token needs the key that seals it');
   const sealed =
-    secret === undefined ? null : sealSecret(secretsKey, { secret, boundTo: tokenBinding(account.channelId) });
+    secret === undefined || secretsKey === undefined
+      ? null
+      : sealSecret(secretsKey, { secret, boundTo: tokenBinding(account.channelId) });
   const lineOaId = await insertedId(
     db,
     sql`

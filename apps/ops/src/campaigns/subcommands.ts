@@ -1,5 +1,6 @@
 import { cancelSubcommand } from './cancel.ts';
 import { copySubcommand } from './copy.ts';
+import { createSubcommand } from './create.ts';
 import { deleteSubcommand } from './delete.ts';
 import { editSubcommand } from './edit.ts';
 import { evidenceSubcommand } from './evidence.ts';
@@ -24,6 +25,7 @@ import { whoSubcommand } from './who.ts';
 
 /** `dueline campaigns <name> …`, in the order of the help: one file each. */
 export const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
+  create: createSubcommand,
   list: listSubcommand,
   show: showSubcommand,
   link: linkSubcommand,
