@@ -22,7 +22,7 @@ export { CAMPAIGN_INVARIANTS } from './invariants.ts';
 export { type ErrorLimits, type FailingCampaign, pauseFailingCampaign } from './judge.ts';
 export { type LocallyScheduled, type LocalStart, startAtLocalTime } from './local-start.ts';
 export { type CampaignDetail, type CampaignPage, type CampaignView, listCampaigns, showCampaign } from './look.ts';
-export type { Month } from './month.ts';
+export { getMonth, type Month } from './month.ts';
 export { getCampaignPace, setCampaignPace } from './pace.ts';
 export { pauseCampaign, resumeCampaign } from './pause.ts';
 export { type CampaignPreview, COUNT_TOLERANCE_PERCENT, confirmPreview, previewCampaign } from './preview.ts';
