@@ -10,7 +10,7 @@ const people = (number: number): string => many(number, 'person', 'people');
 
 /** A dry run, for a person. */
 export function renderDryRun(run: DryRun, { name, zone }: { name: string; zone: string }): string[] {
-  const { draft, from, to, playedFrom, compared, deviations } = run;
+  const { draft, from, to, playedFrom, ahead, compared, deviations } = run;
   const cut =
     playedFrom === from ? [] : [`          history begins ${timeIn(zone, playedFrom)}: nothing before is played`];
   return [
@@ -19,17 +19,36 @@ export function renderDryRun(run: DryRun, { name, zone }: { name: string; zone: 
     `to        ${timeIn(zone, to)}`,
     ...cut,
     '',
-    `fires     ${many(draft.fires, 'time', 'times')} for ${people(draft.people)}, of ${many(draft.events, 'event', 'events')} that it listens to`,
+    `fires     ${firesOf(draft)}`,
     `messages  ${messagesOf(draft)}`,
+    ...(ahead === null ? [] : renderAhead(ahead)),
     ...(draft.days.length === 0 ? [] : ['', ...renderDays(draft)]),
     ...(draft.outcomes.length === 0 ? [] : ['', ...renderOutcomes(draft)]),
     ...(draft.sample.length === 0 ? [] : ['', 'for example', ...renderSample(draft.sample, zone)]),
     ...(compared === null ? [] : ['', ...renderCompared(compared, draft)]),
-    ...(deviations.length === 0 ? [] : ['', 'what the past does not tell']),
+    ...(deviations.length === 0 ? [] : ['', ahead === null ? 'what the past does not tell' : 'what is not known']),
     ...deviations.flatMap(({ says }) => wrapped(says)),
     '',
     'nothing was changed, nothing was sent',
   ];
+}
+
+function firesOf({ fires, people: reached, events, cycles }: RunOfRule): string {
+  const times = `${many(fires, 'time', 'times')} for ${people(reached)}`;
+  if (cycles === null) return `${times}, of ${many(events, 'event', 'events')} that it listens to`;
+  return `${times}; ${many(cycles, 'cycle meets', 'cycles meet')} somebody ${many(events, 'time', 'times')}`;
+}
+
+/** What is still to come, against what is left of the month. */
+function renderAhead({ thisMonth, later, month }: NonNullable<DryRun['ahead']>): string[] {
+  const after = later === 0 ? '' : `; ${count(later)} after it`;
+  const left =
+    month.known === 'unknown'
+      ? 'LINE has not told within the hour how many are left'
+      : month.known === 'no_limit'
+        ? 'LINE names no limit'
+        : `${count(month.left)} are left${month.left < thisMonth ? `: ${count(thisMonth - month.left)} too few` : ''}`;
+  return [`month     ${count(thisMonth)} of them are still to come in this month of LINE: ${left}${after}`];
 }
 
 function messagesOf({ messages }: RunOfRule): string {
@@ -44,13 +63,13 @@ function messagesOf({ messages }: RunOfRule): string {
   return parts.join('; ');
 }
 
-function renderDays({ days }: RunOfRule): string[] {
+function renderDays({ days, cycles }: RunOfRule): string[] {
   const most = Math.max(1, ...days.map(({ fires }) => fires));
   const rows = days.map(({ day, events, fires, messages }) => [
     ...[day, count(events), count(fires), count(messages)],
     '▇'.repeat(Math.ceil((fires / most) * BAR)),
   ]);
-  return columnsOf([['day', 'events', 'fires', 'messages'], ...rows], [1, 2, 3]);
+  return columnsOf([['day', cycles === null ? 'events' : 'met', 'fires', 'messages'], ...rows], [1, 2, 3]);
 }
 
 const renderOutcomes = ({ outcomes }: RunOfRule): string[] =>
@@ -61,8 +80,8 @@ const renderOutcomes = ({ outcomes }: RunOfRule): string[] =>
 
 const renderSample = (sample: readonly Sample[], zone: string): string[] =>
   tableOf(
-    ['person', 'at', 'event'],
-    sample.map(({ userId, at, eventId }) => [userId, timeIn(zone, at), eventId]),
+    ['person', 'at', sample.some(({ eventId }) => eventId !== null) ? 'event' : ''],
+    sample.map(({ userId, at, eventId }) => [userId, timeIn(zone, at), eventId ?? '']),
   );
 
 function renderCompared({ ruleId, version, live, gains, loses }: Compared, draft: RunOfRule): string[] {

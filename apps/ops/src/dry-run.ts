@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import type { AccountName } from '@dueline/accounts';
 import type { Db } from '@dueline/db';
-import { dryRun } from '@dueline/explain';
+import { type DryRunRequest, dryRun } from '@dueline/explain';
 import { PermanentError } from '@dueline/kernel';
 import { listRules, type RuleDocument, readRule } from '@dueline/trigger-rules';
 import { UsageError } from './actions/command-line.ts';
@@ -13,21 +13,25 @@ import { ruleOf } from './rules/rule-of.ts';
 import { timeOption } from './time-option.ts';
 
 const DRY_RUN_HELP = `usage: dueline dry-run <file[#n] | rule> [--from <time>] [--to <time>] [--against <rule>]
+       dueline dry-run <file[#n] | rule> --next <duration | cycles> [--against <rule>]
 all:   [--account <id>] [--json]
 
 Plays what happened in the account once more to a rule as it would be, and tells for each day how often it would have fired, for whom, and how
-many messages that would have been. Nothing is changed and nothing is sent.
+many messages that would have been. A rule that is set off by time meets the people of each cycle that its calendar has in the range, which
+may be ahead. Nothing is changed and nothing is sent.
 
 <file>     one rule as a file, as for 'rules apply'; of a list of rules, #n names one, from 0
 <rule>     a rule of the account by its id or name, a draft too
 --from     where to begin; 7d if not given
 --to       where to end; now if not given
-           2026-11-29T18:00 or 2026-11-29 on the clocks of the account, an instant with an offset, or how long ago: 12h, 7d, 4w
+           2026-11-29T18:00 or 2026-11-29 on the clocks of the account, an instant with an offset, or how long ago: 12h, 7d, 4w; of a rule
+           that is set off by time also how long ahead: +12h, +7d
+--next     what such a rule will do: for so long from now (7d), or in so many cycles (10)
 --against  who is reached newly, and who no more, compared with this rule; if not given, the live rule of the same name
 
 What cannot be known from the past is told at the end. exit code: 0 done, 1 not done, 2 not understood.`;
 
-const OPTIONS = ['from', 'to', 'against'] as const;
+const OPTIONS = ['from', 'to', 'next', 'against'] as const;
 
 /** Runs `dueline dry-run …` and returns its exit code: 0 done, 1 not done, 2 not understood. */
 export const runDryRun = (deps: PersonDeps, args: readonly string[]): Promise<0 | 1 | 2> =>
@@ -42,16 +46,31 @@ function workOf({ values, positionals }: Words<(typeof OPTIONS)[number]>): Work 
   const [subject, ...rest] = positionals;
   if (subject === undefined || rest.length > 0)
     throw new UsageError('dry-run needs one file, or the id or name of one rule');
-  const from = timeOption('from', values.from ?? '7d');
-  const to = values.to === undefined ? undefined : timeOption('to', values.to);
+  const rangeOf = rangeOption(values);
   return async (db, account) => {
     const tried = await triedOf(db, account, subject);
     const against = values.against === undefined ? tried.against : (await ruleOf(db, account, values.against)).id;
-    const range = { from: await from(db, account), to: await to?.(db, account) };
-    const run = await dryRun(db, account, { draft: tried.draft, against, ...range });
+    const run = await dryRun(db, account, { draft: tried.draft, against, ...(await rangeOf(db, account)) });
     const json = { rule: tried.draft.name, against: against ?? null, ...run };
     return { json, lines: renderDryRun(run, { name: tried.draft.name, zone: account.timezone }), isWhole: true };
   };
+}
+
+type TypedRange = (db: Db, account: AccountName) => Promise<Pick<DryRunRequest, 'from' | 'to' | 'cycles'>>;
+
+/** What of the past, or of what is ahead. @throws UsageError that names the option. */
+function rangeOption({ from, to, next }: Words<(typeof OPTIONS)[number]>['values']): TypedRange {
+  if (next === undefined) {
+    const [begin, end] = [timeOption('from', from ?? '7d'), to === undefined ? undefined : timeOption('to', to)];
+    return async (db, account) => ({ from: await begin(db, account), to: await end?.(db, account) });
+  }
+  if ((from ?? to) !== undefined) throw new UsageError('either --next, or --from and --to');
+  const [now, cycles] = [timeOption('next', '0s'), /^[1-9]\d{0,4}$/.test(next) ? Number(next) : undefined];
+  if (cycles !== undefined) return async (db, account) => ({ from: await now(db, account), cycles });
+  if (!/^[1-9]\d{0,4}[smhdw]$/.test(next))
+    throw new UsageError(`--next ${next}: how long from now, as 12h, 7d or 4w, or how many cycles, as 10`);
+  const end = timeOption('next', `+${next}`);
+  return async (db, account) => ({ from: await now(db, account), to: await end(db, account) });
 }
 
 interface Tried {

@@ -9,11 +9,15 @@ const UNITS = { s: 1, m: 60, h: 3_600, d: 86_400, w: 604_800 } as const;
 const SAYS =
   'a time is 2026-11-29T18:00 on the clocks of the account, 2026-11-29, an instant with an offset, or how long ago: 90m, 12h, 7d, 4w';
 
-/** Reads a time of the past. @throws UsageError that names the option. */
+/**
+ * Reads a time: how long ago it was, with a sign how long it is ahead (`+7d`), or when.
+ *
+ * @throws UsageError that names the option.
+ */
 export function timeOption(name: string, text: string): TypedTime {
-  const [, count, unit] = /^(\d{1,5})([smhdw])$/.exec(text) ?? [];
+  const [, sign, count, unit] = /^(\+?)(\d{1,5})([smhdw])$/.exec(text) ?? [];
   if (count !== undefined) {
-    const seconds = Number(count) * UNITS[unit as keyof typeof UNITS];
+    const seconds = Number(count) * UNITS[unit as keyof typeof UNITS] * (sign === '+' ? -1 : 1);
     return async (db) => {
       const { rows } = await db.execute<{ at: string }>(sql`
         select to_char((app_now() - make_interval(secs => ${seconds})) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at`);

@@ -2,7 +2,15 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Tenant } from '@dueline/contracts';
-import { columnOf, insertTenant, insertUsers, lineUserId, type TestDb, testDb } from '@dueline/db/testing';
+import {
+  columnOf,
+  insertTenant,
+  insertUsers,
+  lineUserId,
+  moveProductTime,
+  type TestDb,
+  testDb,
+} from '@dueline/db/testing';
 import { createRule } from '@dueline/trigger-rules';
 import { ruleDraft } from '@dueline/trigger-rules/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -98,10 +106,80 @@ test.for([
   expect(await run(...args)).toMatchObject({ code, error: expect.stringContaining(problem) });
 });
 
-test('a rule that is set off by time, and one that is none, are told so', async () => {
-  const timed = { ...gold, sourceType: 'scheduled_time', sourceConfig: { cron: '@daily' } };
-  const rules = await write('rules.json', [timed, { ...gold, frequency: 'hourly' }]);
-  expect((await run(`${rules}#0`)).error).toContain('a rule that is set off by time meets no events');
+const DAY = 86_400;
+const DAILY = {
+  ...{
+    name: 'daily',
+    sourceType: 'scheduled_time',
+    actionType: 'send_message',
+    frequency: 'every_time',
+    mode: 'draft',
+  },
+  actionConfig: { messages: [{ type: 'text', text: 'hello' }] },
+};
+const golden = { attribute: 'plan', op: 'eq', value: 'gold' };
+const setMonth = (quota: number) =>
+  own.db.$client.query(
+    'insert into month_quota (line_oa_id, organization_id, quota, used, told_at) values ($1, $2, $3, 0, app_now())',
+    [tenant.lineOaId, tenant.organizationId, quota],
+  );
+
+test('what a rule that is set off by time will do is told for each day to come, against what is left of the month', async () => {
+  await changePlan(1, 'gold');
+  await setMonth(2);
+  const file = await write('daily.json', { ...DAILY, sourceConfig: { cron: '0 9 * * *', conditions: golden } });
+  const { out, code } = await run(file, '--next', '7d');
+  expect(code).toBe(0);
+  expect(out).toContain('fires     7 times for 1 person; 7 cycles meet somebody 21 times');
+  expect(out.match(/\n\d{4}-\d\d-\d\d +3 +1 +1 {2}▇+/g)).toHaveLength(7);
+  expect(out).toMatch(/cancelled +conditions_no_longer_hold +14\nfired +due +7\n/);
+  expect(out).toMatch(/\nmonth {5}\d of them are still to come in this month of LINE: 2 are left/);
+  expect(out).toContain('of what is ahead nothing is known');
+  const { draft, ahead } = JSON.parse((await run(file, '--next', '40', '--json')).out) as {
+    draft: object;
+    ahead: { thisMonth: number; later: number };
+  };
+  expect(draft).toMatchObject({ cycles: 40, fires: 40, messages: { sent: 40 } });
+  expect(ahead.thisMonth + ahead.later).toBe(40);
+});
+
+test('the past of a rule that is set off by time meets people as they were in each cycle', async () => {
+  await changePlan(1, 'gold');
+  await moveProductTime(own.db, 2 * DAY);
+  await changePlan(1, 'silver');
+  await moveProductTime(own.db, 3 * DAY);
+  const file = await write('daily.json', { ...DAILY, sourceConfig: { cron: '0 9 * * *', conditions: golden } });
+  const { draft } = JSON.parse((await run(file, '--from', '4d', '--to', '+2d', '--json')).out) as { draft: object };
+  expect(draft).toMatchObject({ cycles: 6, events: 18, fires: 1, people: 1 });
+});
+
+test('a rule that is set off by time is compared with one that is set off by an event, as far as both are known', async () => {
+  await createRule(own.db, tenant, gold);
+  await changePlan(1, 'gold');
+  await moveProductTime(own.db, DAY);
+  const file = await write('daily.json', { ...DAILY, sourceConfig: { cron: '*/30 * * * *' }, frequency: 'once' });
+  const { out } = await run(file, '--from', '2d', '--against', 'gold');
+  expect(out).toContain(`newly reached  2 people: ${lineUserId(3)}, ${lineUserId(2)}\nno more        nobody`);
+  expect(await run(file, '--next', '1d', '--against', 'gold')).toMatchObject({
+    ...{ code: 1, error: expect.stringContaining('only rules that are set off by time can be compared') },
+  });
+});
+
+const EVERY_MINUTE = { ...DAILY, sourceConfig: { cron: '* * * * *' } };
+test.for([
+  ['more than 1,000 cycles: choose a range that ends at', '--from', '7d'],
+  ['2000 cycles: from 1 to 1,000 can be tried at once', '--next', '2000'],
+  ['either --next, or --from and --to', '--next', '7d', '--from', '1d'],
+  ['--next soon: how long from now', '--next', 'soon'],
+] as const)('a range that is too long or none is told so: %s', async ([problem, ...args]) => {
+  const file = await write('often.json', EVERY_MINUTE);
+  expect((await run(file, ...args)).error).toContain(problem);
+});
+
+test('a rule that events set off has no future, and one that is none is told so', async () => {
+  const rules = await write('rules.json', [gold, { ...gold, frequency: 'hourly' }]);
+  expect((await run(`${rules}#0`, '--next', '3')).error).toContain('the draft has no cycles to count');
+  expect((await run(`${rules}#0`, '--from', '+1d', '--to', '+2d')).error).toContain('what will happen is not known');
   expect((await run(`${rules}#1`)).error).toMatch(/rules.json#1: \/frequency: /);
   expect((await run(rules)).error).toContain('has 2 rules: name one');
 });

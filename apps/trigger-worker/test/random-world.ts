@@ -205,7 +205,7 @@ async function take(
 }
 
 /** Everything that is told, and what follows from that, each behind what is due by then. */
-async function decideAll(db: Db): Promise<void> {
+export async function decideAll(db: Db): Promise<void> {
   const deps = decideDeps(db);
   const settle = processDueActions(deps, claimOf('inline'));
   await settle();

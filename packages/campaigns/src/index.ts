@@ -23,7 +23,7 @@ export { type ErrorLimits, type FailingCampaign, pauseFailingCampaign } from './
 export { type CampaignLiveness, campaignLiveness } from './liveness.ts';
 export { type LocallyScheduled, type LocalStart, startAtLocalTime } from './local-start.ts';
 export { type CampaignDetail, type CampaignPage, type CampaignView, listCampaigns, showCampaign } from './look.ts';
-export type { Month } from './month.ts';
+export { getMonth, type Month } from './month.ts';
 export { getCampaignPace, type PaceOutcome, type RepaceDeliveries, setCampaignPace } from './pace.ts';
 export { pauseCampaign, resumeCampaign } from './pause.ts';
 export { type CampaignPreview, COUNT_TOLERANCE_PERCENT, confirmPreview, previewCampaign } from './preview.ts';

@@ -13,6 +13,7 @@ export type Month =
   | { readonly known: 'no_limit'; readonly toldAt: string }
   | { readonly known: 'unknown' };
 
+/** How an account's month stands. Reads month_quota. */
 export async function getMonth(db: Db | Tx, { organizationId, lineOaId }: Tenant): Promise<Month> {
   const { rows } = await db.execute<{ left: string | null; told_at: string }>(sql`
     select case when quota >= used then quota - used when quota is not null then 0 end as left, to_json(told_at) #>> '{}' as told_at from month_quota

@@ -1,3 +1,4 @@
+export type { Ahead } from './cycles/ahead.ts';
 export type { DecidedRow, DeliveryFate } from './decided.ts';
 export type { Deviation, DeviationCode } from './deviations.ts';
 export { type Compared, type DryRun, type DryRunRequest, dryRun } from './dry-run.ts';

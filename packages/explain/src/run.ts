@@ -1,6 +1,5 @@
 import type { Tx } from '@dueline/db';
 import type { ArchivedEvent, EventsOf } from '@dueline/db/changes';
-import { PermanentError } from '@dueline/kernel';
 import { listensTo, type TriggerRule } from '@dueline/trigger-rules';
 import { type Judged, judge } from './judge.ts';
 import { loadMeetings } from './meetings.ts';
@@ -33,7 +32,7 @@ interface Loaded {
 
 const NOTHING: Loaded = { judged: new Map(), trackOf: () => ({ lastFired: undefined, open: [], sent: [] }) };
 
-/** @throws PermanentError when the rule is set off by time, and so by no event. */
+/** Of a rule that events set off. */
 export function createRun(account: Account, rule: TriggerRule): Run {
   const tally = createTally();
   let loaded = NOTHING;
@@ -85,9 +84,7 @@ function kindOf({ sourceType, sourceConfig }: TriggerRule): EventsOf {
     case 'booking_event':
       return { topic: sourceType, key: null };
     case 'scheduled_time':
-      throw new PermanentError(
-        'a rule that is set off by time meets no events: ./dueline cycles schedules tells when it is',
-      );
+      throw new Error('a rule that is set off by time meets no events');
   }
 }
 

@@ -5,9 +5,9 @@ import type { Message } from './playback.ts';
 export interface DayOfRun {
   /** `YYYY-MM-DD` by the account's clocks. */
   readonly day: string;
-  /** Events that the rule listens to. */
+  /** Events that the rule listens to; of a rule that is set off by time, people whom its cycles meet. */
   events: number;
-  /** How often it fires: at once, or to wait. */
+  /** How often it fires: at once, or to wait; of a rule that is set off by time, how often it acts, or may act. */
   fires: number;
   /** Messages that go out because of them, then or later. */
   messages: number;
@@ -16,19 +16,23 @@ export interface DayOfRun {
 /** A person whom the rule would reach, and when first. */
 export interface Sample {
   readonly userId: string;
-  readonly eventId: string;
+  /** Null: a cycle sets it off. */
+  readonly eventId: string | null;
+  /** When the event was decided, or the cycle begins. */
   readonly at: string;
 }
 
 /** What a rule would have done with a range of the past. */
 export interface RunOfRule {
+  /** How many cycles there are; null: events set it off. */
+  readonly cycles: number | null;
   readonly events: number;
   readonly fires: number;
   /** People for whom it fires at least once. */
   readonly people: number;
   readonly messages: { readonly [Became in Message]: number };
   readonly days: readonly Readonly<DayOfRun>[];
-  /** What is decided and why, as history names it, the most frequent first. */
+  /** What is decided and why, as history names it, the most frequent first; of what waits for a cycle's time, what is decided last. */
   readonly outcomes: readonly { readonly decision: string; readonly reasonCode: string; readonly count: number }[];
   readonly sample: readonly Sample[];
 }
@@ -46,7 +50,8 @@ export interface Tally {
 const MAX_SAMPLES = 10;
 const FIRES: ReadonlySet<string> = new Set(['fired', 'scheduled']);
 
-export function createTally(): Tally {
+/** @param cycles How many set the rule off; null: events do. */
+export function createTally(cycles: number | null = null): Tally {
   const days = new Map<string, DayOfRun>();
   const outcomes = new Map<string, { decision: string; reasonCode: string; count: number }>();
   const messages = { sent: 0, shifted: 0, capped: 0, dropped: 0, perhaps: 0 };
@@ -87,6 +92,7 @@ export function createTally(): Tally {
       const sum = (field: 'events' | 'fires') => all.reduce((total, day) => total + day[field], 0);
       const kinds = [...outcomes.values()].toSorted((a, b) => b.count - a.count);
       return {
+        cycles,
         events: sum('events'),
         fires: sum('fires'),
         people,

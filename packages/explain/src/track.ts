@@ -53,7 +53,7 @@ async function loadFired(tx: Tx, account: Account, { rule, before, ids }: AskedO
                  where ${ofAccount(account)} and log.user_id = person.user_id and log.trigger_rule_id = ${rule.id}
                    and log.created_date < ${instant(before)} and log.trigger_on <> 'scheduled_action'
                    and case ${rule.mode} when 'observe' then log.decision = 'observed' and log.reason_code = 'matched'
-                            else log.decision in ('fired', 'scheduled') or log.reason_code in ('date_past', 'no_date') end
+                            else log.decision in ('fired', 'scheduled') or log.reason_code = 'date_past' end
                  order by created_date desc limit 1),
                (select last_fired_at from rule_gate as gate
                  where gate.trigger_rule_id = ${rule.id} and gate.user_id = person.user_id and gate.mode = ${rule.mode}
