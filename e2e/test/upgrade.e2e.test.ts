@@ -1,8 +1,11 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { QUEUES } from '@dueline/contracts';
+import { migrate } from '@dueline/db';
 import type { AppName } from '@dueline/demo';
 import { sleep } from '@dueline/kernel';
+import { declareTopology, type Log } from '@dueline/mq';
 import { CLEAN, type History, judgeHistory, type Planned } from '@dueline/stress';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { changeSome, startLoad } from './upgrade/load.ts';
@@ -17,6 +20,8 @@ const release = readRelease();
 /** Of the mixed states, in which every message goes from one age to the other. */
 const OLD_CONSUMERS: readonly AppName[] = ['trigger-worker', 'campaign-dispatcher'];
 const OLD_PRODUCERS: readonly AppName[] = ['pg-listener', 'cron-scheduler', 'line-delivery'];
+
+const quiet: Log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 
 let stage: Stage;
 let cast: story.Cast;
@@ -72,18 +77,19 @@ describe.skipIf(!hasCommit(release.commit))(`from ${release.version}, commit ${r
   beforeAll(async () => {
     stage = await startStage(release);
     cast = await story.readCast(stage.database.db, release.used);
-    await stage.ops('old', 'topology');
+    await stage.oldOps('topology');
     tap = await openTap(stage.place);
     await stage.start('old');
-  });
+  }, 300_000); // an install and six starts
   afterAll(() => stage?.end());
 
   test('the schema is migrated beneath running processes of the release, and no writer feels it', async () => {
     const { db } = stage.database;
     const load = startLoad(db, cast, planned);
     await passes();
-    await stage.ops('new', 'migrate');
-    await stage.ops('new', 'topology');
+    await migrate({ url: stage.place.databaseUrl });
+    const { amqpUrl: url, amqpManagementUrl: managementUrl } = stage.place;
+    await declareTopology({ url, managementUrl, queues: QUEUES, log: quiet });
     await migrateAsTomorrow();
     await passes();
     await load.stop();

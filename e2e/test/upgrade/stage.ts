@@ -29,9 +29,9 @@ export interface Stage {
   readonly database: Database;
   readonly line: LineSimulator;
   readonly place: Place;
-  /** Runs a command of ops of this age. @returns What it wrote. */
-  ops(age: Age, ...args: readonly string[]): Promise<string>;
-  /** Runs in-old-main.ts from the sources of the release. @returns What it wrote. */
+  /** Runs a command of ops of the release. @returns What it wrote. */
+  oldOps(...args: readonly string[]): Promise<string>;
+  /** Runs in-old-main.ts from its sources. @returns What it wrote. */
   inOld(...args: readonly string[]): Promise<string>;
   /** Starts these apps (all unless named); resolves when they are ready. */
   start(age: Age, names?: readonly AppName[]): Promise<void>;
@@ -45,36 +45,28 @@ export interface Stage {
   end(): Promise<void>;
 }
 
-/** Restores what the release left into a place of its own and declares its queues. */
+/** Restores what the release left into a place of its own, and declares its queues. */
 export async function startStage({ commit, dumpedAt, channels }: Release): Promise<Stage> {
   const undo: (() => Promise<unknown>)[] = [];
   const end = async () => {
     for (const step of undo.splice(0).toReversed()) await step();
   };
+  const name = `dueline_upgrade_${randomBytes(4).toString('hex')}`;
+  const logFolder = join(ROOT, '.dueline/logs', name);
   try {
-    const old = await checkOut(commit);
-    undo.push(() => rm(old, { recursive: true, force: true }));
-    for (const file of ['in-old-main.ts', 'read-messages.ts'])
-      await cp(join(import.meta.dirname, file), join(old, 'apps/ops/src', file));
-    const name = `dueline_upgrade_${randomBytes(4).toString('hex')}`;
-    const place = await createPlace(servicesOfThisRun(), name);
-    undo.push(place.remove);
-    await restore(place.databaseUrl, dumpedAt);
+    const [old, place, line] = await all([
+      putAway(checkOutWithTools(commit), (folder) => undo.push(() => rm(folder, { recursive: true, force: true }))),
+      putAway(restoredPlace(name, dumpedAt), (it) => undo.push(it.remove)),
+      putAway(startSimulator(channels, logFolder), (it) => undo.push(() => it.process.stop())),
+    ]);
     const database = openDatabase({
       ...{ url: place.databaseUrl, applicationName: 'upgrade', maxConnections: 4 },
       onError: () => undefined, // the statement in hand throws
     });
     undo.push(database.close);
-    const logFolder = join(ROOT, '.dueline/logs', name);
-    const line = await startSimulator(channels, logFolder);
-    undo.push(() => line.process.stop());
     const fleet = createFleet({ place, line, old, logFolder });
     undo.push(fleet.end);
-    const { ahead } = (
-      await database.db.$client.query('select extract(epoch from ahead)::float as ahead from product_time_offset')
-    ).rows[0] as { ahead: number };
-    // LINE's clock is the machine's: it moves as far as product time does.
-    const clock = { moveClock: (aheadMs: number) => line.moveClock(Math.max(0, Math.round(aheadMs - ahead * 1_000))) };
+    const clock = await clockOf(database, line);
     return {
       ...{ database, line, place, ...fleet, end },
       travel: async (seconds) => {
@@ -85,6 +77,49 @@ export async function startStage({ commit, dumpedAt, channels }: Release): Promi
     await end();
     throw error;
   }
+}
+
+/** As Promise.all, but when one fails the others have ended, too. */
+async function all<Results extends readonly unknown[]>(
+  works: {
+    readonly [Key in keyof Results]: Promise<Results[Key]>;
+  },
+): Promise<Results> {
+  await Promise.allSettled(works);
+  return (await Promise.all(works)) as unknown as Results;
+}
+
+async function putAway<Result>(work: Promise<Result>, remember: (result: Result) => unknown): Promise<Result> {
+  const result = await work;
+  remember(result);
+  return result;
+}
+
+async function checkOutWithTools(commit: string): Promise<string> {
+  const folder = await checkOut(commit);
+  for (const file of ['in-old-main.ts', 'read-messages.ts'])
+    await cp(join(import.meta.dirname, file), join(folder, 'apps/ops/src', file));
+  return folder;
+}
+
+async function restoredPlace(name: string, dumpedAt: string): Promise<Place> {
+  const place = await createPlace(servicesOfThisRun(), name);
+  try {
+    await restore(place.databaseUrl, dumpedAt);
+    return place;
+  } catch (error) {
+    await place.remove();
+    throw error;
+  }
+}
+
+/** LINE's clock is the machine's: it moves as far as product time does. */
+async function clockOf({ db }: Database, line: LineSimulator): Promise<Pick<LineSimulator, 'moveClock'>> {
+  const { rows } = await db.$client.query<{ ahead: number }>(
+    'select extract(epoch from ahead)::float as ahead from product_time_offset',
+  );
+  const ahead = (rows[0]?.ahead ?? 0) * 1_000;
+  return { moveClock: (aheadMs) => line.moveClock(Math.max(0, Math.round(aheadMs - ahead))) };
 }
 
 const servicesOfThisRun = () => ({
@@ -108,14 +143,14 @@ function createFleet({ place, line, old, logFolder }: FleetOptions) {
   const ended: string[] = [];
   const expected = new WeakSet<App>();
   const folderOf = (age: Age) => (age === 'old' ? old : ROOT);
-  const node = async (age: Age, args: readonly string[]): Promise<string> => {
+  const node = async (args: readonly string[]): Promise<string> => {
     const env = {
       PATH: process.env.PATH,
       DATABASE_URL: databaseUrl,
       AMQP_URL: amqpUrl,
       AMQP_MANAGEMENT_URL: amqpManagementUrl,
     };
-    const { stdout } = await execute(process.execPath, [...args], { cwd: join(folderOf(age), 'apps/ops'), env });
+    const { stdout } = await execute(process.execPath, [...args], { cwd: join(old, 'apps/ops'), env });
     return stdout;
   };
   const settings = {
@@ -145,8 +180,8 @@ function createFleet({ place, line, old, logFolder }: FleetOptions) {
     if (app.child.exitCode !== 0) throw new Error(`${age} ${name} did not stop in order:\n${app.tail()}`);
   };
   return {
-    ops: (age: Age, ...args: readonly string[]) => node(age, ['src/main.ts', ...args]),
-    inOld: (...args: readonly string[]) => node('old', ['src/in-old-main.ts', ...args]),
+    oldOps: (...args: readonly string[]) => node(['src/main.ts', ...args]),
+    inOld: (...args: readonly string[]) => node(['src/in-old-main.ts', ...args]),
     start: async (age: Age, names: readonly AppName[] = APP_NAMES) => {
       await Promise.all(names.map((name) => startOne(age, name)));
     },
