@@ -16,12 +16,16 @@ import { runExplain } from './explain.ts';
 import { runHistory, runTimeline } from './history/index.ts';
 import { runMenus } from './menus.ts';
 import { runMigrate } from './migrate.ts';
+import { applyRoles, checkRoles, printRoles } from './roles.ts';
 import { runRules } from './rules/index.ts';
 import { applyTopology, checkTopology } from './topology.ts';
 
 const HELP = `usage: dueline <command>
 
   migrate            bring the database to this version's schema (DATABASE_URL)
+  roles              give each app's database role its rights, and no others; migrate does it too (DATABASE_URL, the owner)
+  roles --check      say what roles lack or have too many; exit 1 if anything
+  roles --sql        what an administrator runs once where the owner may not make roles
   topology           declare exchanges, queues and policies (AMQP_URL, AMQP_MANAGEMENT_URL)
   topology --check   say what the broker lacks or has differently; exit 1 if anything
   account            stop, resume, pause or unpause an account, or store its token; \`dueline account\` says how (DATABASE_URL)
@@ -50,6 +54,9 @@ const COMMANDS: Readonly<Record<string, () => Promise<void>>> = {
   migrate: () => runMigrate(env, print),
   audit: () => runAudit({ env, print, json: false }),
   'audit --json': () => runAudit({ env, print, json: true }),
+  roles: () => applyRoles(env, print),
+  'roles --check': () => checkRoles(env, print),
+  'roles --sql': async () => printRoles(env, print),
   topology: () => applyTopology({ env, print, log }),
   'topology --check': () => checkTopology({ env, print, log }),
 };

@@ -27,7 +27,7 @@ const SECRETS_KEY = randomBytes(32);
 const withSecret = async (secret: string, ...words: string[]) => {
   const lines: string[] = [];
   await runAccount(words, {
-    env: { DATABASE_URL: own.url, SECRETS_KEY: SECRETS_KEY.toString('base64') },
+    env: { DATABASE_URL: own.urlOf('ops'), SECRETS_KEY: SECRETS_KEY.toString('base64') },
     print: (line) => lines.push(line),
     login: 'mika',
     readSecret: async () => secret,

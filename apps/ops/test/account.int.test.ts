@@ -22,7 +22,7 @@ const each = (expression: string) => columnOf(own.db, `select ${expression} from
 async function dueline(...words: string[]): Promise<string> {
   const lines: string[] = [];
   await runAccount(words, {
-    env: { DATABASE_URL: own.url },
+    env: { DATABASE_URL: own.urlOf('ops') },
     print: (line) => lines.push(line),
     login: 'mika',
   });

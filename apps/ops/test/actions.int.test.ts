@@ -32,7 +32,7 @@ async function run(...args: string[]): Promise<{ out: string; error: string; cod
   const written = { out: [] as string[], error: [] as string[] };
   const code = await runActions(
     {
-      env: { DATABASE_URL: own.url },
+      env: { DATABASE_URL: own.urlOf('ops') },
       print: (line) => written.out.push(line),
       printError: (line) => written.error.push(line),
       login: 'mika',
@@ -227,7 +227,7 @@ test('the process itself answers, with the exit code', async () => {
   const [id = ''] = await schedule(1);
   const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
   const dueline = (...args: string[]) =>
-    promisify(execFile)(process.execPath, [main, 'actions', ...args], { env: { DATABASE_URL: own.url } });
+    promisify(execFile)(process.execPath, [main, 'actions', ...args], { env: { DATABASE_URL: own.urlOf('ops') } });
   expect(JSON.parse((await dueline('cancel', id, '--json')).stdout)).toEqual({ id, result: 'changed', fence: '1' });
   await expect(dueline('cancel', id)).rejects.toMatchObject({
     code: 1,

@@ -21,7 +21,7 @@ async function run(command: typeof runAttention, ...args: string[]) {
   const written = { out: [] as string[], error: [] as string[] };
   const print = (line: string) => written.out.push(line);
   const printError = (line: string) => written.error.push(line);
-  const code = await command({ env: { DATABASE_URL: own.url }, print, printError, login: 'mika' }, args);
+  const code = await command({ env: { DATABASE_URL: own.urlOf('ops') }, print, printError, login: 'mika' }, args);
   return { out: written.out.join('\n'), error: written.error.join('\n'), code };
 }
 const attention = (...args: string[]) => run(runAttention, ...args);
@@ -123,7 +123,7 @@ test('the process itself answers, with the exit code', async () => {
   await openItem('7');
   const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
   const dueline = (...args: string[]) =>
-    promisify(execFile)(process.execPath, [main, ...args], { env: { DATABASE_URL: own.url } });
+    promisify(execFile)(process.execPath, [main, ...args], { env: { DATABASE_URL: own.urlOf('ops') } });
   expect(JSON.parse((await dueline('attention', 'dismiss', '1', '--why', 'x', '--json')).stdout)).toEqual({
     ...{ dismissed: ['1'], left: [] },
   });
@@ -133,7 +133,7 @@ test('the process itself answers, with the exit code', async () => {
 test('the commands of accounts say what is wrong in plain words, with the exit code', async () => {
   const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
   const account = (...args: string[]) =>
-    promisify(execFile)(process.execPath, [main, 'account', ...args], { env: { DATABASE_URL: own.url } });
+    promisify(execFile)(process.execPath, [main, 'account', ...args], { env: { DATABASE_URL: own.urlOf('ops') } });
   expect((await account('--help')).stdout).toMatch(/^usage: dueline account stop/);
   await expect(account('halt')).rejects.toMatchObject({ code: 2, stderr: expect.stringMatching(/^usage: /) });
   await expect(account('stop', '999')).rejects.toMatchObject({

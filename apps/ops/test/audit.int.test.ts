@@ -217,7 +217,9 @@ test('./dueline audit --json says what was checked, and exits with 1 when someth
   await healthyDatabase(database.db);
   const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
   const run = (...options: string[]) =>
-    promisify(execFile)(process.execPath, [main, 'audit', ...options], { env: { DATABASE_URL: database.url } });
+    promisify(execFile)(process.execPath, [main, 'audit', ...options], {
+      env: { DATABASE_URL: database.urlOf('ops') },
+    });
 
   expect(JSON.parse((await run('--json')).stdout)).toMatchObject({ ok: true, checks: { length: INVARIANTS.length } });
   await plant(

@@ -29,7 +29,7 @@ async function withRule() {
   const print = (line: string) => said.push(line);
   const cycles = async (...args: string[]) => {
     said.length = 0;
-    const deps = { env: { DATABASE_URL: own.url }, print, printError: print, login: 'mika' };
+    const deps = { env: { DATABASE_URL: own.urlOf('ops') }, print, printError: print, login: 'mika' };
     return { code: await runCycles(deps, args), out: said.join('\n') };
   };
   return { ...own, tenant, ruleId: String(rule.id), cycles, [Symbol.asyncDispose]: () => own[Symbol.asyncDispose]() };

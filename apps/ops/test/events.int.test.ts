@@ -16,7 +16,10 @@ test('a replay is counted first, then done, and leaves who did it; what does not
   const events = async (...args: string[]) => {
     const written: string[] = [];
     const print = (line: string) => written.push(line);
-    const code = await runEvents({ env: { DATABASE_URL: own.url }, print, printError: print, login: 'mika' }, args);
+    const code = await runEvents(
+      { env: { DATABASE_URL: own.urlOf('ops') }, print, printError: print, login: 'mika' },
+      args,
+    );
     return { code, text: written.join('\n') };
   };
   const waiting = () => columnOf(own.db, `select count(*) from event_outbox where replayed`);

@@ -18,7 +18,7 @@ async function explain(...args: string[]) {
   const written = { out: [] as string[], error: [] as string[] };
   const print = (line: string) => written.out.push(line);
   const printError = (line: string) => written.error.push(line);
-  const code = await runExplain({ env: { DATABASE_URL: own.url }, print, printError, login: 'mika' }, args);
+  const code = await runExplain({ env: { DATABASE_URL: own.urlOf('ops') }, print, printError, login: 'mika' }, args);
   return { out: written.out.join('\n'), error: written.error.join('\n'), code };
 }
 

@@ -75,7 +75,7 @@ async function withHistory() {
   });
   const said: string[] = [];
   const print = (line: string) => said.push(line);
-  const deps = { env: { DATABASE_URL: own.url }, print, printError: print, login: 'mika' };
+  const deps = { env: { DATABASE_URL: own.urlOf('ops') }, print, printError: print, login: 'mika' };
   const run = async (command: typeof runHistory, ...args: string[]) => {
     said.length = 0;
     return { code: await command(deps, args), out: said.join('\n') };

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { sleep } from '@dueline/kernel';
+import { type AppLogins, asLogin } from '@dueline/local-services';
 import { type OurProcess, ROOT, spawnNode } from './process.ts';
 
 /** The apps of the walk, and what each is told besides the common settings. */
@@ -32,6 +33,8 @@ export interface AppSettings {
   readonly databaseUrl: string;
   readonly amqpUrl: string;
   readonly redisUrl: string;
+  /** By what each app logs in at the database and the broker. */
+  readonly logins: AppLogins;
   readonly lineApiUrl: string;
   readonly secretsKey: string;
   readonly logFolder: string;
@@ -59,7 +62,7 @@ export async function startApp(name: AppName, settings: AppSettings): Promise<Ap
       INSTANCE_NAME: instance,
       HTTP_HOST: '127.0.0.1',
       HTTP_PORT: '0',
-      DATABASE_URL: settings.databaseUrl,
+      DATABASE_URL: asLogin(settings.databaseUrl, settings.logins[name]),
       AMQP_URL: settings.amqpUrl,
       REDIS_URL: settings.redisUrl,
       LINE_API_URL: settings.lineApiUrl,

@@ -1,5 +1,11 @@
 import { randomInt } from 'node:crypto';
-import type { ServiceUrls } from '@dueline/local-services';
+import {
+  type AppLogins,
+  addDatabaseLogins,
+  newAppLogins,
+  removeDatabaseLogins,
+  type ServiceUrls,
+} from '@dueline/local-services';
 import pg from 'pg';
 import { manageRabbit } from './rabbitmq.ts';
 
@@ -13,7 +19,9 @@ export interface Place {
   readonly amqpManagementUrl: string;
   /** One of Redis' numbered databases, so that a run beside this one hardly takes its ticks. */
   readonly redisUrl: string;
-  /** Drops database and vhost. */
+  /** By what each app logs in, with its own rights and no others; the URLs above are those of the owner. */
+  readonly logins: AppLogins;
+  /** Drops database, vhost and logins. */
   remove(): Promise<void>;
 }
 
@@ -24,16 +32,20 @@ export async function createPlace(urls: ServiceUrls, name: string): Promise<Plac
   amqpUrl.pathname = `/${name}`;
   const redisUrl = new URL(urls.redisUrl);
   redisUrl.pathname = `/${randomInt(REDIS_DATABASES)}`;
+  const logins = newAppLogins(name);
   await administer(urls.databaseUrl, `create database ${name}`);
+  await addDatabaseLogins(urls.databaseUrl, logins);
   await manageRabbit(urls.amqpManagementUrl, 'PUT', `/vhosts/${name}`); // its creator has full rights on it
   return {
     databaseUrl: databaseUrl.href,
     amqpUrl: amqpUrl.href,
     amqpManagementUrl: urls.amqpManagementUrl,
     redisUrl: redisUrl.href,
+    logins,
     remove: async () => {
       await manageRabbit(urls.amqpManagementUrl, 'DELETE', `/vhosts/${name}`);
       await administer(urls.databaseUrl, `drop database ${name} with (force)`);
+      await removeDatabaseLogins(urls.databaseUrl, logins);
     },
   };
 }

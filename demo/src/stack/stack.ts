@@ -97,6 +97,7 @@ async function startAll(options: StackOptions, undo: (() => Promise<void>)[]): P
     databaseUrl: place.databaseUrl,
     amqpUrl: place.amqpUrl,
     redisUrl: place.redisUrl,
+    logins: place.logins,
     lineApiUrl: line.apiUrl,
     secretsKey: secretsKey.toString('base64'),
     logFolder,

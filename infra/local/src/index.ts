@@ -1,3 +1,10 @@
+export {
+  type AppLogins,
+  addDatabaseLogins,
+  asLogin,
+  newAppLogins,
+  removeDatabaseLogins,
+} from './app-logins.ts';
 export { type Check, type DiagnoseOptions, type Diagnosis, diagnose } from './doctor.ts';
 export { LocalServicesError } from './errors.ts';
 export { freePort } from './ports.ts';

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { TestProject } from 'vitest/node';
+import { addDatabaseLogins, newAppLogins, removeDatabaseLogins } from './app-logins.ts';
 import { environment, stateFolder } from './config.ts';
 import { provideServices } from './provide.ts';
 import { createTemplate, dropTemplate } from './template.ts';
@@ -35,16 +36,19 @@ async function start() {
   const isShared = services.source === 'environment';
   const name = isShared ? `dueline_template_${randomBytes(4).toString('hex')}` : 'dueline_template';
   const template = { url: databaseUrl, name };
+  const appLogins = newAppLogins(`test_${randomBytes(4).toString('hex')}`);
   try {
     await createTemplate(template);
+    await addDatabaseLogins(databaseUrl, appLogins);
   } catch (error) {
     await services.stop();
     throw error;
   }
   return {
-    provided: { postgresUrl: databaseUrl, templateDatabase: name, ...urls },
+    provided: { postgresUrl: databaseUrl, templateDatabase: name, appLogins, ...urls },
     stop: async () => {
       if (isShared) await dropTemplate(template);
+      if (isShared) await removeDatabaseLogins(databaseUrl, appLogins);
       await services.stop();
     },
   };

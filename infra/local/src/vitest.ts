@@ -11,11 +11,13 @@ declare module 'vitest' {
     amqpUrl: string;
     amqpManagementUrl: string;
     redisUrl: string;
+    /** By what each app logs in at the database; its rights are those of its role. */
+    appLogins: Readonly<Record<string, { readonly user: string; readonly password: string }>>;
   }
 }
 
 /** The keys that the global setup provides. */
 export type ProvidedServices = Pick<
   import('vitest').ProvidedContext,
-  'postgresUrl' | 'templateDatabase' | 'amqpUrl' | 'amqpManagementUrl' | 'redisUrl'
+  'postgresUrl' | 'templateDatabase' | 'amqpUrl' | 'amqpManagementUrl' | 'redisUrl' | 'appLogins'
 >;

@@ -4,6 +4,7 @@ import { PermanentError } from '@dueline/kernel';
 import pg from 'pg';
 import { applyMigration, type Migration } from './apply-migration.ts';
 import { translateError } from './errors.ts';
+import { applyPrivileges } from './privileges/apply.ts';
 
 /** Any constant that nothing else in the database locks. */
 const MIGRATION_LOCK = 7_205_759_403;
@@ -54,8 +55,19 @@ async function applyPending(client: pg.Client, folder: URL, log: (line: string) 
   return pending.map(({ name }) => name);
 }
 
+/** Without roles the apps still work, as the owner: a server on which nobody but an administrator makes roles must not stop an upgrade. */
+async function grantAsSaid(client: pg.Client, log: (line: string) => void): Promise<void> {
+  try {
+    const statements = await applyPrivileges(client);
+    if (statements.length > 0) log(`roles of the apps: ${statements.length} rights changed`);
+  } catch (error) {
+    if (!(error instanceof PermanentError)) throw error;
+    log(`apps have no roles of their own yet: ${error.message}`);
+  }
+}
+
 /**
- * Brings the database to the schema of this code: every file of migrations/ that its ledger lacks, in order, each in its
+ * Brings the database to the schema of this code, and the roles of the apps to the rights of this code: every file of migrations/ that its ledger lacks, in order, each in its
  * own transaction together with its ledger entry. Of several starters one applies, the others wait and find nothing to do;
  * a run that was killed leaves whole files only, and the next one goes on. A file that cannot have its locks gives way and is tried again,
  * for minutes.
@@ -72,10 +84,13 @@ export async function migrate(options: { url: string; log?: (line: string) => vo
     connectionTimeoutMillis: 5_000,
   });
   client.on('error', () => undefined); // the statement in hand rejects with the same error
+  const log = options.log ?? (() => undefined);
   try {
     await client.connect();
     await client.query('select pg_advisory_lock($1)', [MIGRATION_LOCK]);
-    return await applyPending(client, options.folder ?? FOLDER, options.log ?? (() => undefined));
+    const applied = await applyPending(client, options.folder ?? FOLDER, log);
+    if (options.folder === undefined) await grantAsSaid(client, log);
+    return applied;
   } catch (error) {
     throw translateError(error);
   } finally {

@@ -1,16 +1,11 @@
 import { sql } from 'drizzle-orm';
-import type { Db, Tx } from './open.ts';
+import type { Db } from './open.ts';
 
-/** Tables split by UTC month, and the column that splits them. */
-const PARTITIONED = [
-  ['attribute_change', 'occurred_at'],
-  ['event_archive', 'decided_at'],
-  ['trigger_log', 'created_date'],
-] as const;
+/** Tables split by UTC month of product time. */
+export const PARTITIONED_TABLES = ['attribute_change', 'event_archive', 'trigger_log'] as const;
 
 /** A table that is split by months of product time. */
-export type PartitionedTable = (typeof PARTITIONED)[number][0];
-export const PARTITIONED_TABLES: readonly PartitionedTable[] = PARTITIONED.map(([table]) => table);
+export type PartitionedTable = (typeof PARTITIONED_TABLES)[number];
 
 /** Months made ahead of the current one: a scheduler that is down for weeks must not stop the writers. */
 const MONTHS_AHEAD = 2;
@@ -23,9 +18,9 @@ const MONTHS_AHEAD = 2;
  */
 export async function makePartitions(db: Db, further = 0): Promise<number> {
   let made = 0;
-  for (const [table, column] of PARTITIONED) {
+  for (const table of PARTITIONED_TABLES) {
     const { rows } = await db.execute<{ made: number }>(
-      sql`select make_partitions(${table}::regclass, ${column}, ${MONTHS_AHEAD + further}::int) as made`,
+      sql`select make_history_months(${table}, ${MONTHS_AHEAD + further}::int) as made`,
     );
     made += rows[0]?.made ?? 0;
   }
@@ -47,8 +42,8 @@ const MOST_COUNTED = 10_000;
 /** How the months of each table stand. Reads the catalog, and the rows that have no month. */
 export async function partitionStates(db: Db): Promise<PartitionState[]> {
   const states: PartitionState[] = [];
-  for (const [table] of PARTITIONED) {
-    const months = new Set((await monthsOf(db, table)).map(({ offset }) => offset));
+  for (const table of PARTITIONED_TABLES) {
+    const months = await monthsOf(db, table);
     let next = 0;
     while (months.has(next)) next += 1;
     const { rows } = await db.execute<{ count: number }>(sql`
@@ -59,21 +54,12 @@ export async function partitionStates(db: Db): Promise<PartitionState[]> {
   return states;
 }
 
-interface Month {
-  readonly name: string;
-  /** Months from the current one of product time; before it: negative. */
-  readonly offset: number;
-}
-
-/** The months of a table that are attached, the oldest first. */
-export async function monthsOf(on: Db | Tx, table: PartitionedTable): Promise<Month[]> {
-  const { rows } = await on.execute<{ name: string; offset: number }>(sql`
-    with month as (
-      select child.relname::text as name, split_part(right(child.relname, 7), '_', 1)::int * 12 + right(child.relname, 2)::int as number
-        from pg_inherits join pg_class as child on child.oid = inhrelid
-       where inhparent = ${table}::regclass and child.relname ~ ('^' || ${table} || '_[0-9]{4}_[0-9]{2}$')
-    )
-    select name, number - (extract(year from app_now() at time zone 'UTC') * 12 + extract(month from app_now() at time zone 'UTC'))::int as offset
-      from month order by number`);
-  return rows;
+/** The months of a table that are attached, counted from the current one of product time; before it: negative. */
+async function monthsOf(db: Db, table: PartitionedTable): Promise<ReadonlySet<number>> {
+  const { rows } = await db.execute<{ offset: number }>(sql`
+    select split_part(right(child.relname, 7), '_', 1)::int * 12 + right(child.relname, 2)::int
+             - (extract(year from app_now() at time zone 'UTC') * 12 + extract(month from app_now() at time zone 'UTC'))::int as offset
+      from pg_inherits join pg_class as child on child.oid = inhrelid
+     where inhparent = ${table}::regclass and child.relname ~ ('^' || ${table} || '_[0-9]{4}_[0-9]{2}$')`);
+  return new Set(rows.map(({ offset }) => offset));
 }

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { errorCode } from './errors.ts';
 import { type Db, inTransaction, type Tx } from './open.ts';
-import { monthsOf, PARTITIONED_TABLES, type PartitionedTable } from './partitions.ts';
+import { PARTITIONED_TABLES, type PartitionedTable } from './partitions.ts';
 
 /** Whole months of product time for which rows are kept at least; 0: for ever. Each table that is split by months. */
 export type Retention = Readonly<Record<PartitionedTable, number>>;
@@ -54,23 +54,18 @@ async function dropDetached(db: Db, table: PartitionedTable): Promise<string[] |
      where relkind = 'r' and not relispartition and relnamespace = (select relnamespace from pg_class where oid = ${table}::regclass)
        and relname ~ ('^' || ${table} || '_[0-9]{4}_[0-9]{2}' || ${DETACHED} || '$') order by relname`);
   for (const { name } of rows) {
-    const result = await unlessLocked(db, (tx) => tx.execute(sql`drop table if exists ${sql.identifier(name)}`));
+    const result = await unlessLocked(db, (tx) => tx.execute(sql`select drop_history_month(${name})`));
     if (result === 'waits') return result;
   }
   return rows.map(({ name }) => name.slice(0, -DETACHED.length));
 }
 
 async function detachOldest(tx: Tx, table: PartitionedTable, keepMonths: number): Promise<'detached' | Pruned['left']> {
-  await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended(${`make_partitions:${table}`}, 0))`);
-  const months = await monthsOf(tx, table);
-  const [oldest] = months;
-  if (keepMonths === 0 || oldest === undefined || oldest.offset >= -keepMonths) return 'nothing';
-  const there = new Set(months.map(({ offset }) => offset));
-  for (let offset = -keepMonths; offset <= 0; offset += 1) if (!there.has(offset)) return 'gap';
-  const name = sql.identifier(oldest.name);
-  await tx.execute(sql`alter table ${sql.identifier(table)} detach partition ${name}`);
-  await tx.execute(sql`alter table ${name} rename to ${sql.identifier(oldest.name + DETACHED)}`);
-  return 'detached';
+  if (keepMonths === 0) return 'nothing';
+  const { rows } = await tx.execute<{ became: 'detached' | 'nothing' | 'gap' }>(
+    sql`select detach_history_month(${table}, ${keepMonths}::int) as became`,
+  );
+  return rows[0]?.became ?? 'nothing';
 }
 
 /** Does `work` in a transaction that waits for no lock longer than the others shall wait for it. */

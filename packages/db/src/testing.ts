@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { inject } from 'vitest';
 import { type Db, openDatabase } from './open.ts';
+import type { AppWithRole } from './privileges/table.ts';
 import { installTimeMachine } from './time-machine.ts';
 
 export { endsOr, IS_AT_GATE, IS_BLOCKED, isTrue, lockWaiters, withGate } from './testing-races.ts';
@@ -11,12 +12,15 @@ declare module 'vitest' {
   export interface ProvidedContext {
     postgresUrl: string;
     templateDatabase: string;
+    appLogins: Readonly<Record<string, { readonly user: string; readonly password: string }>>;
   }
 }
 
 export interface TestDb extends AsyncDisposable {
   readonly db: Db;
   readonly url: string;
+  /** The same database for an app, with the rights of its role. */
+  readonly urlOf: (app: AppWithRole) => string;
 }
 
 async function administer(statement: string): Promise<void> {
@@ -45,6 +49,10 @@ export async function testDb({ empty = false }: { empty?: boolean } = {}): Promi
   return {
     db: database.db,
     url: url.href,
+    urlOf: (app) => {
+      const { user = '', password = '' } = inject('appLogins')[app] ?? {};
+      return Object.assign(new URL(url), { username: user, password }).href;
+    },
     [Symbol.asyncDispose]: async () => {
       await database.close();
       await administer(`drop database ${name} with (force)`);

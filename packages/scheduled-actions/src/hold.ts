@@ -59,7 +59,8 @@ const HELD = sql`
   app_now() > due_at + make_interval(secs => max_lateness_seconds) as overdue,
   account.stopped_at is not null or organization.stopped_at is not null as stopped, account.quiet_policy,
   case when account.quiet_from is not null
-       then to_json(after_quiet_hours(app_now(), account, user_id, action.id)) #>> '{}' end as quiet_until,
+       then to_json(after_quiet_hours(app_now(), account.id, account.timezone, account.quiet_zone, account.quiet_from, account.quiet_to,
+                                      account.spread_minutes, user_id, action.id)) #>> '{}' end as quiet_until,
   exists (select from frequency_cap as cap where cap.line_oa_id = action.line_oa_id)
     and not exists (select from trigger_rule as rule where rule.id = action.trigger_rule_id and rule.exempt_from_caps) as capped`;
 
