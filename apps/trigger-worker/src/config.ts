@@ -19,7 +19,7 @@ export const configSchema = workerConfig.extend({
     .int()
     .min(1)
     .max(100)
-    .default(16)
+    .default(8)
     .describe(
       'Messages of an event queue in hand at once; also the prefetch. Two transactions decide them, up to 200 events each.',
     ),
