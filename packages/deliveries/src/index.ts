@@ -9,6 +9,7 @@ export { type CancelledDelivery, cancelDeliveries } from './cancel.ts';
 export { cancelCampaignDeliveries, type StoppedRequests } from './cancel-campaign.ts';
 export { type ClosedDelivery, closeOverdueDeliveries } from './close-overdue.ts';
 export { createDeliveries, type DeliveryToCreate } from './create.ts';
+export { createAlongside, type SendOfAction } from './create-alongside.ts';
 export { type ChunkToCreate, createChunkDeliveries } from './create-chunks.ts';
 export { createMenuDeliveries, type MenuDeliveryToCreate } from './create-menus.ts';
 export { createTestDeliveries, type TestSend } from './create-tests.ts';

@@ -21,6 +21,8 @@ export interface HeldAction extends StoredAction {
   readonly alone: boolean;
   /** Its max_lateness is passed. */
   readonly overdue: boolean;
+  /** LINE's id of its account. */
+  readonly channelId: string;
   /** Its account or organization is stopped. */
   readonly stopped: boolean;
   /** When a message may go that its account's quiet hours forbid now, RFC 3339; null: now. */
@@ -42,6 +44,7 @@ type HeldRow = ActionRow & {
   rescue_count: number;
   alone: boolean;
   overdue: boolean | null;
+  channel_id: string;
   stopped: boolean;
   quiet_until: string | null;
   quiet_policy: HeldAction['quietPolicy'];
@@ -53,7 +56,7 @@ type HeldRow = ActionRow & {
 const HELD = sql`
   ${ACTION}, action.fence, source_config, delay_spec, expires_at is not null as is_waiting, branch, retry_count,
   rescue_count, alone, gen, traceparent,
-  app_now() > due_at + make_interval(secs => max_lateness_seconds) as overdue,
+  app_now() > due_at + make_interval(secs => max_lateness_seconds) as overdue, account.channel_id,
   account.stopped_at is not null or organization.stopped_at is not null as stopped, account.quiet_policy,
   case when account.quiet_from is not null
        then to_json(after_quiet_hours(app_now(), account, user_id, action.id)) #>> '{}' end as quiet_until,
@@ -111,6 +114,7 @@ const parseHeld = (row: HeldRow): HeldAction => ({
   rescueCount: row.rescue_count,
   alone: row.alone,
   overdue: row.overdue ?? false,
+  channelId: row.channel_id,
   stopped: row.stopped,
   quietUntil: row.quiet_until,
   quietPolicy: row.quiet_policy,
