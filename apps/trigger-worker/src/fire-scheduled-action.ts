@@ -13,9 +13,10 @@ import {
   suspectActions,
 } from '@dueline/scheduled-actions';
 import { recordDecisions } from '@dueline/trigger-rules';
+import { entryBase, failedItem } from './action-history.ts';
 import type { DecideDeps } from './deps.ts';
 import { decideInHand } from './in-hand.ts';
-import { entryBase, failedItem, type Settled, settleActions } from './settle-actions.ts';
+import { type Settled, settleActions } from './settle-actions.ts';
 import { decideOrSplit } from './split.ts';
 
 /** Tickets that one transaction decides at most, and transactions at once: while one waits for the database, another works here. */

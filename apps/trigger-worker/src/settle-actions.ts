@@ -1,4 +1,4 @@
-import { type AttentionToOpen, openAttention } from '@dueline/attention';
+import { openAttention } from '@dueline/attention';
 import type { ActionRequest, TenantTicket } from '@dueline/contracts';
 import type { Tx } from '@dueline/db';
 import type { CreatedDelivery } from '@dueline/deliveries';
@@ -10,8 +10,8 @@ import {
   cancelReason,
   claimHeld,
   decideBranches,
-  finishActions,
-  finishDue,
+  finishActionsWith,
+  finishDueWith,
   type HeldAction,
   holdActions,
   holdDue,
@@ -25,20 +25,20 @@ import {
   type ReasonCode,
   type RuleState,
   readRecheck,
-  recordDecisions,
 } from '@dueline/trigger-rules';
 import { type FactsOfAction, loadActionFacts } from './action-facts.ts';
+import { failedItem } from './action-history.ts';
 import { reasonOfBranch } from './branch.ts';
 import { givenUp, hinderedAtFirst, hinderedAtLast } from './hindrances.ts';
 import type { Take } from './in-hand.ts';
-import { performActions } from './perform.ts';
+import { type Finish, isOfItsRow, settleAlongside } from './settle-alongside.ts';
+import { settleOthers } from './settle-others.ts';
 import { type Targets, targetsOf } from './targets.ts';
-import { traceDecision } from './trace.ts';
 import { withinCaps } from './within-caps.ts';
 import { type Words, wordingFor } from './wording.ts';
 
 export interface Settled {
-  readonly entries: readonly LogEntry[];
+  readonly entries: readonly Pick<LogEntry, 'decision' | 'scheduledActionId'>[];
   readonly deliveries: readonly CreatedDelivery[];
   /** How late each action was that is decided for good, in seconds. */
   readonly lateSeconds: readonly number[];
@@ -75,7 +75,8 @@ export async function settleActions(tx: Tx, tickets: readonly TenantTicket[], se
   const others = await takeRows(tickets, settling);
   const all = await holdActions(tx, tickets);
   const { held, setAside } = setApart(all, { ...settling, others });
-  return { ...(await settleHeld(tx, held, { ...settling, finish: finishActions })), setAside };
+  const finish: Finish = (outcomes, along) => finishActionsWith(tx, outcomes, along);
+  return { ...(await settleHeld(tx, held, { ...settling, finish })), setAside };
 }
 
 /**
@@ -93,12 +94,10 @@ export async function settleDue(
   if (due.length === 0) return undefined;
   const others = await takeRows(due, settling);
   const { held, setAside } = setApart(due, { alone: false, others });
-  const finish: Finish = (_, outcomes) => finishDue(tx, outcomes, claim);
+  const finish: Finish = (outcomes, along) => finishDueWith(tx, outcomes, { by: claim, along });
   const settled = await settleHeld(tx, held, { ...settling, finish });
   return { ...settled, setAside: await claimHeld(tx, setAside, claim), due: due.length };
 }
-
-type Finish = (tx: Tx, outcomes: readonly ActionOutcome[]) => Promise<ReadonlySet<string>>;
 
 async function settleHeld(
   tx: Tx,
@@ -107,27 +106,20 @@ async function settleHeld(
 ): Promise<Omit<Settled, 'setAside'>> {
   if (held.length === 0) return { entries: [], deliveries: [], lateSeconds: [] };
   const verdicts = await withinCaps(tx, await decideAll(tx, held, meet));
-  const moved = await finish(
-    tx,
-    verdicts.map(({ outcome }) => outcome),
-  );
-  const mine = verdicts.filter(({ action }) => moved.has(action.id));
-  const deliveries = await performDue(
-    tx,
-    mine.flatMap(({ action, request, words, outcome }) =>
-      outcome.to === 'done' && request !== undefined && words !== undefined ? { ...action, request, words } : [],
-    ),
-  );
-  const deliveryIds = new Map(deliveries.map((delivery) => [delivery.logicalId, delivery.id]));
-  const entries = mine.map((verdict) => entryFor(verdict, deliveryIds.get(verdict.action.id)));
-  await recordDecisions(tx, entries);
-  const failed = mine.filter(({ outcome }) => outcome.to === 'failed');
+  const { alone = [], others = [] } = Object.groupBy(verdicts, (verdict) => (isOfItsRow(verdict) ? 'alone' : 'others'));
+  const [first, second] = [await settleAlongside(alone, finish), await settleOthers(tx, others, finish)];
+  const moved = [...first.moved, ...second.moved];
+  const failed = moved.filter(({ outcome }) => outcome.to === 'failed');
   await openAttention(
     tx,
     failed.map(({ action, reasonCode }) => failedItem(action, reasonCode)),
   );
-  const decided = mine.filter(({ outcome }) => outcome.to !== 'pending' && outcome.to !== 'deferred');
-  return { entries, deliveries, lateSeconds: decided.map(({ action }) => action.lateSeconds) };
+  const decided = moved.filter(({ outcome }) => outcome.to !== 'pending' && outcome.to !== 'deferred');
+  return {
+    entries: [...first.entries, ...second.entries],
+    deliveries: [...first.deliveries, ...second.deliveries],
+    lateSeconds: decided.map(({ action }) => action.lateSeconds),
+  };
 }
 
 /** Which of the rows another process has in hand; true: that row alone. */
@@ -208,51 +200,4 @@ function decide(action: BranchedAction, user: LineUser | undefined, { rules, tar
     reasonCode,
     detail: { branch },
   };
-}
-
-type ActionToSay = HeldAction & { readonly words: Words };
-
-async function performDue(tx: Tx, actions: readonly ActionToSay[]): Promise<CreatedDelivery[]> {
-  const traced = await Promise.all(
-    actions.map(async (action) => ({
-      ...action,
-      kind: 'action' as const,
-      logicalId: action.id,
-      epoch: action.gen + 1,
-      scheduledActionId: action.id,
-      traceparent: await traceDecision('decide scheduled action', action.traceparent),
-    })),
-  );
-  return performActions(tx, traced);
-}
-
-const DECISION = {
-  done: 'fired',
-  cancelled: 'cancelled',
-  failed: 'failed',
-  pending: 'retried',
-  deferred: 'deferred',
-} as const satisfies Record<ActionOutcome['to'], LogEntry['decision']>;
-
-function entryFor({ action, request, outcome, reasonCode, detail }: Verdict, deliveryId: string | undefined): LogEntry {
-  const base = { ...entryBase(action), action: request ?? action.request };
-  return { ...base, decision: DECISION[outcome.to], reasonCode, detail, deliveryId: deliveryId ?? null };
-}
-
-/** The fields of a history row that come from the action. */
-export function entryBase(action: HeldAction) {
-  const { organizationId, lineOaId, userId, triggerRuleId, ruleVersion, eventId, rootId } = action;
-  return {
-    ...{ organizationId, lineOaId, userId, triggerRuleId, ruleVersion, eventId, rootId },
-    triggerOn: 'scheduled_action',
-    action: action.request,
-    scheduledActionId: action.id,
-  };
-}
-
-/** That an action failed for good, for a person to see. */
-export function failedItem(action: HeldAction, reasonCode: ReasonCode): AttentionToOpen {
-  const { organizationId, lineOaId, userId, retryCount, rescueCount } = action;
-  const detail = { retryCount, rescueCount };
-  return { organizationId, lineOaId, kind: 'action_failed', refId: action.id, userId, reasonCode, detail };
 }

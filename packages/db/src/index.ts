@@ -1,6 +1,6 @@
 export { and, eq, inArray, is, isNull, SQL, sql } from 'drizzle-orm';
 export { getTableConfig, IndexedColumn, PgDialect, PgTable } from 'drizzle-orm/pg-core';
-export { column, tenantTicketRows, ticketRows } from './batch.ts';
+export { arrayLiteral, column, tenantTicketRows, ticketRows } from './batch.ts';
 export { errorCode, translateError } from './errors.ts';
 export {
   type DeadHands,
@@ -28,7 +28,7 @@ export { roleOf, rolesAsSql } from './privileges/roles.ts';
 export { APPS_WITH_ROLES, type AppWithRole } from './privileges/table.ts';
 export { type Pruned, prunePartitions, type Retention } from './prune.ts';
 export { refuseIf } from './refusal.ts';
-export { rowsGiven, rowsOf, sharedGiven } from './rows.ts';
+export { type Kinds, kindsOf, rowsGiven, rowsOf, sharedGiven } from './rows.ts';
 export { type Alongside, given, type Rows, type Statement, statement } from './statement.ts';
 export { inTenant, readTenant } from './tenant.ts';
 export {

@@ -1,4 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm';
+import { arrayLiteral } from './batch.ts';
 import { given, type Rows } from './statement.ts';
 
 /**
@@ -12,16 +13,46 @@ export function rowsOf<Item>(
   items: readonly Item[],
   toRow: (item: Item, share: (document: unknown) => number | null) => object,
 ): Rows {
+  const documents = createShared();
+  const share = (document: unknown): number | null =>
+    document === null || document === undefined ? null : documents.placeOf(document);
+  const rows = JSON.stringify(items.map((item) => toRow(item, share)));
+  return { rows, shared: documents.text() };
+}
+
+/** Documents of which each is kept once; one that is met again as the very same object is not even looked at. */
+function createShared() {
   const places = new Map<string, number>();
-  const share = (document: unknown): number | null => {
-    if (document === null || document === undefined) return null;
-    const text = JSON.stringify(document);
+  const met = new Map<unknown, number>();
+  const placeOfText = (text: string): number => {
     const place = places.get(text) ?? places.size;
     places.set(text, place);
     return place;
   };
-  const rows = JSON.stringify(items.map((item) => toRow(item, share)));
-  return { rows, shared: `[${[...places.keys()].join(',')}]` };
+  return {
+    placeOf: (document: unknown): number => {
+      const place = met.get(document) ?? placeOfText(JSON.stringify(document));
+      met.set(document, place);
+      return place;
+    },
+    text: () => `[${[...places.keys()].join(',')}]`,
+  };
+}
+
+/** What many items have alike, once each as a JSON array, and which of it each item has: the text of an integer[], from 0 on. */
+export interface Kinds {
+  readonly places: string;
+  readonly kinds: string;
+}
+
+/** The kinds of items, as `toKind` says them; `undefined`: none, and no place. Text must be storable, as in {@link rowsOf}. */
+export function kindsOf<Item>(items: readonly Item[], toKind: (item: Item) => unknown): Kinds {
+  const documents = createShared();
+  const places = items.map((item) => {
+    const kind = toKind(item);
+    return kind === undefined ? null : documents.placeOf(kind);
+  });
+  return { places: arrayLiteral(places), kinds: documents.text() };
 }
 
 /**

@@ -48,8 +48,8 @@ export function statement<Row extends object, Values extends Readonly<Record<str
 }
 
 /**
- * A statement that writes and goes along with another one, as a CTE, reading from `made` the rows that this one made: what belongs to each
- * row is written with it, in one round trip. Its template is a constant, and names its values.
+ * A statement that writes and goes along with another one, as a CTE, reading the rows that this one wrote (whoever takes it along says under
+ * which name): what belongs to each row is written with it, in one round trip. Its template is a constant, and names its values.
  */
 export interface Alongside {
   readonly template: SQL;

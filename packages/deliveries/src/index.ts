@@ -10,6 +10,7 @@ export { cancelCampaignDeliveries, type StoppedRequests } from './cancel-campaig
 export { CEILINGS, startsInSeconds } from './chunk-times.ts';
 export { type ClosedDelivery, closeOverdueDeliveries } from './close-overdue.ts';
 export { createDeliveries, type DeliveryToCreate } from './create.ts';
+export { createAlongside, type SendOfAction } from './create-alongside.ts';
 export { type ChunkToCreate, createChunkDeliveries } from './create-chunks.ts';
 export { createMenuDeliveries, type MenuDeliveryToCreate } from './create-menus.ts';
 export { createTestDeliveries, type TestSend } from './create-tests.ts';

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /** What brings messages to people. */
 export type SendEndpoint = 'push' | 'multicast' | 'broadcast';
@@ -50,8 +50,7 @@ export function retryKeyName(send: LogicalSend): string {
  * @throws Error as {@link retryKeyName} does.
  */
 export function retryKey(send: LogicalSend): string {
-  const bytes = createHash('sha256').update(retryKeyName(send)).digest().subarray(0, 16);
-  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x80;
-  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
-  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+  const hex = hash('sha256', retryKeyName(send), 'hex');
+  const variant = ((Number.parseInt(hex.charAt(16), 16) & 0x3) | 0x8).toString(16);
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }

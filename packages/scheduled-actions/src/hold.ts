@@ -23,6 +23,8 @@ export interface HeldAction extends StoredAction {
   readonly lateSeconds: number;
   /** Its max_lateness is passed. */
   readonly overdue: boolean;
+  /** LINE's id of its account. */
+  readonly channelId: string;
   /** Its account or organization is stopped. */
   readonly stopped: boolean;
   /** When a message may go that its account's quiet hours forbid now, RFC 3339; null: now. */
@@ -45,6 +47,7 @@ type HeldRow = ActionRow & {
   alone: boolean;
   late: number;
   overdue: boolean | null;
+  channel_id: string;
   stopped: boolean;
   quiet_until: string | null;
   quiet_policy: HeldAction['quietPolicy'];
@@ -56,7 +59,7 @@ type HeldRow = ActionRow & {
 const HELD = sql`
   ${ACTION}, action.fence, source_config, delay_spec, expires_at is not null as is_waiting, branch, retry_count,
   rescue_count, alone, gen, traceparent, extract(epoch from app_now() - execute_at)::float8 as late,
-  app_now() > due_at + make_interval(secs => max_lateness_seconds) as overdue,
+  app_now() > due_at + make_interval(secs => max_lateness_seconds) as overdue, account.channel_id,
   account.stopped_at is not null or organization.stopped_at is not null as stopped, account.quiet_policy,
   case when account.quiet_from is not null
        then to_json(after_quiet_hours(app_now(), account.id, account.timezone, account.quiet_zone, account.quiet_from, account.quiet_to,
@@ -116,6 +119,7 @@ const parseHeld = (row: HeldRow): HeldAction => ({
   alone: row.alone,
   lateSeconds: row.late,
   overdue: row.overdue ?? false,
+  channelId: row.channel_id,
   stopped: row.stopped,
   quietUntil: row.quiet_until,
   quietPolicy: row.quiet_policy,

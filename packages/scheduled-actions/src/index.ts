@@ -14,7 +14,17 @@ export {
 } from './decide.ts';
 export { dueWithin } from './due.ts';
 export { createDueAccounts, type DueAccounts } from './due-accounts.ts';
-export { type ActionOutcome, failedDecision, finishActions, finishDue, type Until } from './finish.ts';
+export {
+  type ActionOutcome,
+  type AlongsideFinish,
+  type Finished,
+  failedDecision,
+  finishActions,
+  finishActionsWith,
+  finishDue,
+  finishDueWith,
+  type Until,
+} from './finish.ts';
 export { skipHeldUp, spreadHeldUp } from './held-up.ts';
 export { type HeldAction, holdActions, holdDue } from './hold.ts';
 export { SCHEDULED_ACTION_INVARIANTS } from './invariants.ts';

@@ -41,6 +41,7 @@ test('a held action is told whole, in id order, once however often its ticket is
   expect(held.map(({ id }) => id)).toEqual(ids);
   expect(held[0]).toEqual({
     ...tenant,
+    channelId: expect.any(String),
     ...{ id: ids[0], fence: '1', userId: expect.stringMatching(/^U/), triggerRuleId: null, ruleVersion: null },
     ...{ eventId, rootId: eventId, retryCount: 0, gen: 0, traceparent: 'trace' },
     ...{ rescueCount: 0, alone: false, overdue: false, stopped: false, quietUntil: null, quietPolicy: 'shift' },

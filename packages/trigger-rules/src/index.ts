@@ -48,11 +48,13 @@ export { getLiveRule, getRuleStates, type Listening, liveRules, type RuleState }
 export {
   type CancelledWork,
   type Decision,
+  type DecisionOnAction,
   type LogEntry,
   REASON_CODES,
   type ReasonCode,
   recordCancelled,
   recordDecisions,
+  recordFinished,
   recordScheduled,
 } from './log.ts';
 export {

@@ -1,5 +1,16 @@
 import type { ActionRequest, RuleAction, Tenant } from '@dueline/contracts';
-import { type Alongside, given, type Rows, rowsGiven, rowsOf, sharedGiven, sql, statement, type Tx } from '@dueline/db';
+import {
+  type Alongside,
+  given,
+  kindsOf,
+  type Rows,
+  rowsGiven,
+  rowsOf,
+  sharedGiven,
+  sql,
+  statement,
+  type Tx,
+} from '@dueline/db';
 import { storableText } from '@dueline/kernel';
 import type { CountedEntry } from './count-unmatched.ts';
 
@@ -130,6 +141,33 @@ const INSERT_SCHEDULED = sql`
          case status when 'pending' then 'scheduled' else status end, case when due_at < created_at then 'date_past' else 'matched' end,
          event_id, (${given('causes')}::json ->> event_id::text)::uuid, root_id, id
     from made`;
+
+/** What was decided of one row of scheduled_action that came due, with the action as the row says it. */
+export type DecisionOnAction = Pick<LogEntry, 'decision' | 'reasonCode' | 'errorMessage' | 'detail'>;
+
+/**
+ * Writes the history of rows of scheduled_action in the statement that finishes them: reads `moved (n, id, organization_id, line_oa_id, trigger_rule_id,
+ * rule_version, event_id, root_id, user_id, action_type, action_config)` and `sent (scheduled_action_id, id)`.
+ *
+ * @param decisions For each row by its place `n`, from 1 on.
+ */
+export function recordFinished(decisions: readonly DecisionOnAction[]): Alongside {
+  const { places, kinds } = kindsOf(decisions, ({ decision, reasonCode, errorMessage, detail }) => ({
+    ...{ decision, reason: reasonCode, status: STATUS[decision], detail },
+    error: errorMessage === undefined ? undefined : storableText(errorMessage),
+  }));
+  return { template: INSERT_FINISHED, values: { decision_of: places, decisions: kinds } };
+}
+
+/** Joined fully, though each that was sent moved: so it cannot be a nested loop, which the planner takes where it expects few rows. */
+const INSERT_FINISHED = sql`
+  insert into trigger_log (organization_id, line_oa_id, trigger_rule_id, rule_version, user_id, trigger_on, action_type, action_config,
+                           status, error_message, decision, reason_code, detail, event_id, root_id, scheduled_action_id, delivery_id)
+  select organization_id, line_oa_id, trigger_rule_id, rule_version, user_id, 'scheduled_action', action_type, action_config,
+         made ->> 'status', made ->> 'error', made ->> 'decision', made ->> 'reason', made -> 'detail', event_id, root_id, moved.id, sent.id
+    from moved full join sent on sent.scheduled_action_id = moved.id
+   cross join lateral (
+     select ${given('decisions')}::jsonb -> (${given('decision_of')}::integer[])[moved.n] as made offset 0) as decision`;
 
 const toRow = (entry: LogEntry | CountedEntry, share: (document: unknown) => number | null) => ({
   organization_id: entry.organizationId,
