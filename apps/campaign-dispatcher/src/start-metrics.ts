@@ -1,4 +1,5 @@
 import { campaignLiveness } from '@dueline/campaigns';
+import { shared } from '@dueline/runtime';
 import type { Worker } from '@dueline/worker-app';
 import type { PublishDeps } from './process-campaign.ts';
 
@@ -17,20 +18,21 @@ export function measureStarts({ db, metrics }: Pick<Worker, 'db' | 'metrics'>): 
     help: 'How long after its start_date a campaign was claimed for the first time, in seconds of product time.',
     buckets: LATENESS_SECONDS,
   });
-  const sending = metrics.gauge({ name: 'dueline_campaigns_sending', help: 'Campaigns that are being sent.' });
-  const silent = metrics.gauge({
+  const liveness = shared(() => campaignLiveness(db));
+  metrics.gauge({
+    name: 'dueline_campaigns_sending',
+    help: 'Campaigns that are being sent.',
+    collect: async (gauge) => gauge.set((await liveness()).sending),
+  });
+  metrics.gauge({
     name: 'dueline_campaign_heartbeat_age_seconds',
     help: 'For how long the most silent campaign that is being sent has given no sign of life, in seconds of process time.',
+    collect: async (gauge) => gauge.set((await liveness()).silentSeconds),
   });
   metrics.gauge({
     name: 'dueline_campaigns_oldest_due_seconds',
     help: 'For how long the oldest campaign of a working account has been due and not claimed, in seconds of product time.',
-    collect: async (gauge) => {
-      const liveness = await campaignLiveness(db);
-      sending.set(liveness.sending);
-      silent.set(liveness.silentSeconds);
-      gauge.set(liveness.oldestDueSeconds);
-    },
+    collect: async (gauge) => gauge.set((await liveness()).oldestDueSeconds),
   });
   return ({ castType, lateSeconds }) => {
     claimed.inc({ cast_type: castType });

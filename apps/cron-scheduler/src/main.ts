@@ -13,6 +13,7 @@ import { announceDueDeliveries } from './announce-due-deliveries.ts';
 import { loadConfig } from './config.ts';
 import { keepPartitions } from './keep-partitions.ts';
 import { measureBacklog } from './measure-backlog.ts';
+import { measureTables } from './measure-tables.ts';
 import { announceOpenCycles, openDueCycles } from './open-due-cycles.ts';
 import { recoverRows } from './recover.ts';
 import { releaseLostTickets } from './release-untaken.ts';
@@ -31,6 +32,7 @@ const config = configOrExit(loadConfig, process.env);
 
 await runWorker('cron-scheduler', config, async (worker) => {
   measureBacklog(worker, { graceSeconds: config.WAIT_GRACE_SECONDS });
+  measureTables(worker);
   startSweeps(worker);
   startTicking(worker);
   startCycles(worker);

@@ -1,3 +1,4 @@
+import { shared } from '@dueline/runtime';
 import { countOpenActions, oldestDueSeconds } from '@dueline/scheduled-actions';
 import type { Worker } from '@dueline/worker-app';
 
@@ -11,22 +12,20 @@ export function measureBacklog(
     help: 'For how long the oldest due action of a working account has waited to be claimed, in seconds of product time.',
     collect: async (gauge) => gauge.set(await oldestDueSeconds(db, { graceSeconds })),
   });
-  const processing = metrics.gauge({
+  const counts = shared(() => countOpenActions(db));
+  metrics.gauge({
     name: 'dueline_actions_processing',
     help: 'Actions that are claimed and not decided yet; counted up to 10,000.',
+    collect: async (gauge) => gauge.set((await counts()).processing),
   });
-  const stuck = metrics.gauge({
+  metrics.gauge({
     name: 'dueline_actions_stuck',
     help: 'Claimed actions whose lease has been over for a minute, and that nobody took back; counted up to 10,000.',
+    collect: async (gauge) => gauge.set((await counts()).stuck),
   });
   metrics.gauge({
     name: 'dueline_actions_due',
     help: 'Actions whose time has come and that nobody has taken, of stopped and paused accounts too; counted up to 10,000.',
-    collect: async (gauge) => {
-      const counts = await countOpenActions(db);
-      processing.set(counts.processing);
-      stuck.set(counts.stuck);
-      gauge.set(counts.due);
-    },
+    collect: async (gauge) => gauge.set((await counts()).due),
   });
 }

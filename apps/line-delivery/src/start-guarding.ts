@@ -62,6 +62,7 @@ function countersOf({ metrics }: Worker) {
     name: 'dueline_account_unpauses_total',
     help: 'Pauses that ended by themselves, by why the account was paused.',
     labels: ['reason'],
+    from0: { reason: ['token_refused', 'monthly_limit', 'held_back'] },
   });
   const opened = metrics.counter({
     name: 'dueline_breaker_opened_total',

@@ -1,5 +1,5 @@
 import { notifyQueueRatio, outboxLag } from '@dueline/db/changes';
-import { configOrExit, createDueAlarm, createLookAgain } from '@dueline/runtime';
+import { configOrExit, createDueAlarm, createLookAgain, shared } from '@dueline/runtime';
 import { runWorker, tellWhenWritten, wakeOnNotify } from '@dueline/worker-app';
 import { announceOutboxEvents } from './announce-events.ts';
 import { loadConfig } from './config.ts';
@@ -13,15 +13,16 @@ await runWorker('pg-listener', config, async (worker) => {
     help: 'Events announced.',
     labels: ['topic'],
   });
-  const waiting = metrics.gauge({ name: 'dueline_outbox_rows', help: 'Events that are not decided yet.' });
+  const lag = shared(() => outboxLag(db));
+  metrics.gauge({
+    name: 'dueline_outbox_rows',
+    help: 'Events that are not decided yet.',
+    collect: async (gauge) => gauge.set((await lag()).rows),
+  });
   metrics.gauge({
     name: 'dueline_outbox_oldest_seconds',
     help: 'Age of the oldest event that is not decided yet.',
-    collect: async (gauge) => {
-      const { rows, oldestSeconds } = await outboxLag(db);
-      waiting.set(rows);
-      gauge.set(oldestSeconds);
-    },
+    collect: async (gauge) => gauge.set((await lag()).oldestSeconds),
   });
 
   metrics.gauge({

@@ -18,11 +18,12 @@ interface RabbitPlan {
   password: string;
   amqpPort: number;
   managementPort: number;
+  metricsPort: number;
   distributionPort: number;
   epmdPort: number;
 }
 
-/** Starts an empty RabbitMQ node with the management plugin, a random user, and a name server of its own. */
+/** Starts an empty RabbitMQ node with the plugins for management and metrics, a random user, and a name server of its own. */
 export async function startRabbit(
   run: Run,
   {
@@ -37,7 +38,7 @@ export async function startRabbit(
   const file = (base: string) => join(plan.folder, base);
   run.writeFile(file('rabbitmq.conf'), configuration(plan));
   run.writeFile(file('advanced.config'), advanced(plan));
-  run.writeFile(file('enabled_plugins'), '[rabbitmq_management].\n');
+  run.writeFile(file('enabled_plugins'), '[rabbitmq_management, rabbitmq_prometheus].\n');
   // A bare chroot may have no /etc/hosts: the node still has to find localhost.
   run.writeFile(file('inetrc'), '{host, {127,0,0,1}, ["localhost"]}.\n{lookup, [file, native]}.\n');
   const options = { name: 'RabbitMQ', command, args: [], folder: plan.folder, env: environment(plan) };
@@ -61,6 +62,7 @@ async function makePlan(
     password: randomBytes(12).toString('hex'),
     amqpPort: await freePort(),
     managementPort: await freePort(),
+    metricsPort: await freePort(),
     // Chosen, because the default is the AMQP port + 20000, which is no port when that one is high.
     distributionPort: await freePort(),
     // Erlang's own name server is a daemon on a fixed port that all nodes share and that outlives them.
@@ -81,6 +83,8 @@ const configuration = (plan: RabbitPlan): string =>
     `listeners.tcp.1 = 127.0.0.1:${plan.amqpPort}`,
     `management.tcp.port = ${plan.managementPort}`,
     'management.tcp.ip = 127.0.0.1',
+    `prometheus.tcp.port = ${plan.metricsPort}`,
+    'prometheus.tcp.ip = 127.0.0.1',
     `default_user = ${plan.user}`,
     `default_pass = ${plan.password}`,
     'log.console = true',

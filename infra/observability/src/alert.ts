@@ -18,11 +18,14 @@ export type Alert = {
   readonly summary: string;
 };
 
+/** `service`: what every app may meet. `consumer`: what every app may meet that consumes queues. */
+export type SharedAlerts = 'service' | 'consumer';
+
 /** The alerts of one app, or of what no app measures. */
 export type AlertGroup = {
   readonly app: string;
-  /** Whether every alert that all apps have is one of this app too. */
-  readonly isService: boolean;
+  /** Alerts that other apps have as well. */
+  readonly shared: readonly SharedAlerts[];
   readonly alerts: readonly Alert[];
 };
 

@@ -1,6 +1,6 @@
 import { stringify } from 'yaml';
 import { type Alert, type AlertGroup, summaryOf } from './alert.ts';
-import { ALERT_GROUPS, ALERTS_OF_EVERY_SERVICE } from './alerts/index.ts';
+import { ALERT_GROUPS, SHARED_ALERTS } from './alerts/index.ts';
 
 const CHARTS = 'infra/helm/charts';
 const SOURCE = '{{/* Made by `./dueline docs` from infra/observability/src/alerts. */}}';
@@ -9,9 +9,11 @@ const OF = { app: ' {{ $of }} ', all: ' namespace="{{ $.Release.Namespace }}" ' 
 
 /** The alerts as templates of the charts, by path from the root: each chart brings those of its app. */
 export function helmRules(): Map<string, string> {
-  const common = template('dueline.commonAlerts', ALERTS_OF_EVERY_SERVICE, '{{ $.Chart.Name }}');
+  const shared = Object.entries(SHARED_ALERTS).map(([name, alerts]) =>
+    template(`dueline.alerts.${name}`, alerts, '{{ $.Chart.Name }}'),
+  );
   return new Map([
-    [`${CHARTS}/library/templates/_alerts.tpl`, `${SOURCE}\n${common}\n`],
+    [`${CHARTS}/library/templates/_alerts.tpl`, `${[SOURCE, ...shared].join('\n')}\n`],
     ...ALERT_GROUPS.map((group): [string, string] => [
       `${CHARTS}/${group.app}/templates/alerts.yaml`,
       chartRules(group),
@@ -19,15 +21,11 @@ export function helmRules(): Map<string, string> {
   ]);
 }
 
-function chartRules({ app, isService, alerts }: AlertGroup): string {
+function chartRules({ app, shared, alerts }: AlertGroup): string {
   const own = `${app}.alerts`;
-  const values = [`"own" (include "${own}" .)`, ...(isService ? [] : ['"withoutCommon" true'])].join(' ');
-  return [
-    SOURCE,
-    template(own, alerts, app),
-    `{{ include "dueline.prometheusRule" (merge (dict ${values}) .) }}`,
-    '',
-  ].join('\n');
+  const templates = [...shared.map((name) => `dueline.alerts.${name}`), own].map((name) => `"${name}"`).join(' ');
+  const rule = `{{ include "dueline.prometheusRule" (merge (dict "alerts" (list ${templates})) .) }}`;
+  return `${[SOURCE, template(own, alerts, app), rule].join('\n')}\n`;
 }
 
 function template(name: string, alerts: readonly Alert[], app: string): string {

@@ -13,6 +13,7 @@ export type AlertCase = {
 };
 
 const anyApp = 'cron-scheduler';
+const anyConsumer = 'trigger-worker';
 
 /** What every app has, tried with one of them. */
 const EVERY_SERVICE: readonly AlertCase[] = [
@@ -27,7 +28,7 @@ const EVERY_SERVICE: readonly AlertCase[] = [
     silent: { 'it was blocked for a moment': { 'dueline_mq_blocked{$app}': '0 1 0x10' } },
   },
   {
-    ...{ alert: 'DuelineNotSubscribed', app: anyApp, at: '4m', labels: { queue: 'action_execute' } },
+    ...{ alert: 'DuelineNotSubscribed', app: anyConsumer, at: '4m', labels: { queue: 'action_execute' } },
     rings: {
       'dueline_mq_consumer_up{$app,queue="action_execute"}': '1 0x10',
       'dueline_mq_consumer_up{$app,queue="webhook_call"}': '1x10',
@@ -63,7 +64,7 @@ const EVERY_SERVICE: readonly AlertCase[] = [
     silent: { 'it waits now and then': { 'dueline_database_waiting{$app}': '9 0 9 0 9 0 9 0 9 0 9 0 9 0 9 0 9 0' } },
   },
   {
-    ...{ alert: 'DuelineDeadLetters', app: anyApp, at: '6m', labels: { queue: 'attribute_changed' } },
+    ...{ alert: 'DuelineDeadLetters', app: anyConsumer, at: '6m', labels: { queue: 'attribute_changed' } },
     rings: { 'dueline_mq_consume_total{$app,queue="attribute_changed",result="dead_lettered"}': '0 0 0 1x10' },
     silent: {
       'all are done': {
@@ -73,7 +74,7 @@ const EVERY_SERVICE: readonly AlertCase[] = [
     },
   },
   {
-    ...{ alert: 'DuelineHandlersFail', app: anyApp, at: '25m', labels: { queue: 'attribute_changed' } },
+    ...{ alert: 'DuelineHandlersFail', app: anyConsumer, at: '25m', labels: { queue: 'attribute_changed' } },
     // No message ever ends, so that there is nothing to compare with.
     rings: { 'dueline_mq_handler_failures_total{$app,queue="attribute_changed",kind="transient"}': '0+60x30' },
     silent: {

@@ -30,6 +30,7 @@ export { type Pruned, prunePartitions, type Retention } from './prune.ts';
 export { refuseIf } from './refusal.ts';
 export { type Kinds, kindsOf, rowsGiven, rowsOf, sharedGiven } from './rows.ts';
 export { type Alongside, given, type Rows, type Statement, statement } from './statement.ts';
+export { countTableRows, type TableRows } from './table-rows.ts';
 export { inTenant, readTenant } from './tenant.ts';
 export {
   hasTimeMachine,

@@ -108,6 +108,7 @@ function addConsumer<Data>(
   const context = { queue, handler, handlerTimeoutMs, log, emit, defer, troubled: new Set<object>() };
   const consumer = createConsumer({ link: consumeLink, context, concurrency, changed: health.changed });
   consumers.push(consumer);
+  emit({ type: 'consuming', queue: queue.name });
   return { drain: consumer.drain };
 }
 

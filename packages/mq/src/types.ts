@@ -87,6 +87,7 @@ export type BrokerEvent =
       /** From the publisher's clock to delivery by ours; undefined for what cannot be read. */
       readonly waitedMs: number | undefined;
     }
+  | { readonly type: 'consuming'; readonly queue: string }
   | { readonly type: 'handler_failed'; readonly queue: string; readonly kind: 'transient' | 'unknown' }
   | { readonly type: 'connected' | 'disconnected'; readonly role: 'publish' | 'consume' }
   | { readonly type: 'blocked'; readonly blocked: boolean };

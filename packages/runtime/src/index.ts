@@ -20,6 +20,7 @@ export { createMetrics, type Metrics } from './metrics.ts';
 export { redactText } from './redact.ts';
 export { redisOptions } from './redis-options.ts';
 export { runService, type ServiceOptions } from './service.ts';
+export { shared } from './shared.ts';
 export { currentTraceparent, type SpanOptions, withSpan } from './spans.ts';
 export type { OnStop } from './stop-steps.ts';
 export { startTracing, type TracingOptions } from './tracing.ts';

@@ -14,7 +14,7 @@ export interface BrokerMetrics {
 
 /** What is measured of the broker; the labels are bounded by the queues there are. */
 export function brokerMetrics(metrics: Metrics): BrokerMetrics {
-  const { count, consumes } = messageMetrics(metrics);
+  const { count, begin } = messageMetrics(metrics);
   const failures = metrics.counter({
     name: 'dueline_mq_handler_failures_total',
     help: 'Tries of a handler that threw.',
@@ -31,11 +31,12 @@ export function brokerMetrics(metrics: Metrics): BrokerMetrics {
   return {
     onEvent: (event) => {
       if (event.type === 'published' || event.type === 'consumed') count(event);
+      if (event.type === 'consuming') begin(event.queue);
       if (event.type === 'handler_failed') failures.inc({ queue: event.queue, kind: event.kind });
       if (event.type === 'connected') reconnects.inc({ role: event.role });
       if (event.type === 'blocked') blocked.set(event.blocked ? 1 : 0);
     },
-    watch: (broker) => inHandMetrics(metrics, broker, consumes),
+    watch: (broker) => inHandMetrics(metrics, broker),
   };
 }
 
@@ -43,8 +44,8 @@ type MessageEvent = Extract<BrokerEvent, { type: 'published' | 'consumed' }>;
 
 interface MessageMetrics {
   count(event: MessageEvent): void;
-  /** The queue is consumed here: dead letters of it are counted from 0, so that the first one is an increase. */
-  consumes(queue: string): void;
+  /** Dead letters of a queue that is consumed here are counted from 0, so that the first one is an increase. */
+  begin(queue: string): void;
 }
 
 function messageMetrics(metrics: Metrics): MessageMetrics {
@@ -88,31 +89,32 @@ function messageMetrics(metrics: Metrics): MessageMetrics {
       handling.observe({ queue }, event.ms / 1_000);
       if (event.waitedMs !== undefined) waiting.observe({ queue }, event.waitedMs / 1_000);
     },
-    consumes: (queue) => consumed.inc({ queue, result: 'dead_lettered' }, 0),
+    begin: (queue) => consumed.inc({ queue, result: 'dead_lettered' }, 0),
   };
 }
 
-function inHandMetrics(metrics: Metrics, broker: Pick<Broker, 'inHand'>, consumes: MessageMetrics['consumes']): void {
+function inHandMetrics(metrics: Metrics, broker: Pick<Broker, 'inHand'>): void {
   metrics.gauge({
     name: 'dueline_mq_unconfirmed',
     help: "Publishes that wait for the broker's confirmation; one may carry many messages.",
     collect: (gauge) => gauge.set(broker.inHand().unconfirmed),
   });
-  const up = metrics.gauge({
+  metrics.gauge({
     name: 'dueline_mq_consumer_up',
     help: '1 while this process is subscribed to the queue, 0 while it tries to be.',
     labels: ['queue'],
+    collect: (gauge) => {
+      gauge.reset(); // a queue that is drained is not missed
+      for (const { queue, isSubscribed } of broker.inHand().consumers) gauge.set({ queue }, isSubscribed ? 1 : 0);
+    },
   });
   metrics.gauge({
     name: 'dueline_mq_in_hand',
     help: 'Messages that this process handles now.',
     labels: ['queue'],
     collect: (gauge) => {
-      for (const { queue, isSubscribed, messages } of broker.inHand().consumers) {
-        consumes(queue);
-        gauge.set({ queue }, messages);
-        up.set({ queue }, isSubscribed ? 1 : 0);
-      }
+      gauge.reset();
+      for (const { queue, messages } of broker.inHand().consumers) gauge.set({ queue }, messages);
     },
   });
 }

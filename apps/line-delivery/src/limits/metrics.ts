@@ -22,11 +22,13 @@ export function limitMetrics(metrics: Metrics, isShared: () => boolean): (event:
     name: 'dueline_line_put_back_total',
     help: 'Deliveries put back because their permit was more than a second away.',
     ...endpoint,
+    from0: { endpoint: ['push', 'multicast'] },
   });
   const halvings = metrics.counter({
     name: 'dueline_line_rate_halvings_total',
     help: 'Times that LINE had too many requests and an account went on at half its rate.',
     ...endpoint,
+    from0: { endpoint: ['push', 'multicast'] },
   });
   const rates = new Map<string, { endpoint: string; share: number; atMs: number }>();
   metrics.gauge({

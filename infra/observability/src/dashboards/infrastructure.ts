@@ -5,7 +5,7 @@ export const infrastructure: Dashboard = {
   uid: 'dueline-infrastructure',
   title: 'Dueline: infrastructure',
   description:
-    'Queues, database and processes. The first row asks RabbitMQ itself, the third PostgreSQL by postgres_exporter.',
+    'Queues, database and processes. The first row asks RabbitMQ itself; the longest transaction needs postgres_exporter.',
   rows: [
     {
       title: 'RabbitMQ',
@@ -171,8 +171,8 @@ export const infrastructure: Dashboard = {
           unit: 'short',
           queries: [
             {
-              expr: 'sum by (relname) (pg_stat_user_tables_n_dead_tup{relname=~"event_outbox|scheduled_action|delivery|campaign"})',
-              legend: '{{relname}}',
+              expr: `max by (table) (dueline_table_rows{${OF},state="dead"})`,
+              legend: '{{table}}',
             },
           ],
         },

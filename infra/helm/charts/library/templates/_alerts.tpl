@@ -1,5 +1,5 @@
 {{/* Made by `./dueline docs` from infra/observability/src/alerts. */}}
-{{- define "dueline.commonAlerts" -}}
+{{- define "dueline.alerts.service" -}}
 {{- $of := include "dueline.of" . -}}
 - alert: 'DuelineDown'
   expr: 'absent(up{ {{ $of }} } == 1)'
@@ -11,21 +11,6 @@
   for: '2m'
   severity: 'page'
   summary: 'RabbitMQ takes no messages from {{ $.Chart.Name }}.'
-- alert: 'DuelineNotSubscribed'
-  expr: 'max by (queue) (dueline_mq_consumer_up{ {{ $of }} }) == 0'
-  for: '2m'
-  severity: 'page'
-  summary: 'No replica of {{ $.Chart.Name }} is subscribed to a queue that it consumes.'
-- alert: 'DuelineDeadLetters'
-  expr: 'sum by (queue) (increase(dueline_mq_consume_total{ {{ $of }} ,result="dead_lettered"}[15m])) > 0'
-  for: '1m'
-  severity: 'ticket'
-  summary: '{{ $.Chart.Name }} gave messages up.'
-- alert: 'DuelineHandlersFail'
-  expr: 'sum by (queue) (rate(dueline_mq_handler_failures_total{ {{ $of }} }[10m])) > 0.1 + 0.05 * (sum by (queue) (rate(dueline_mq_consume_total{ {{ $of }} }[10m])) or 0 * sum by (queue) (rate(dueline_mq_handler_failures_total{ {{ $of }} }[10m])))'
-  for: '10m'
-  severity: 'ticket'
-  summary: 'More than one in twenty tries of {{ $.Chart.Name }} fails.'
 - alert: 'DuelineReconnects'
   expr: 'sum by (role) (increase(dueline_mq_connections_total{ {{ $of }} }[15m])) > 10 * scalar(count(up{ {{ $of }} }))'
   for: '5m'
@@ -51,4 +36,22 @@
   for: '10m'
   severity: 'ticket'
   summary: 'A process of {{ $.Chart.Name }} is busy for more than a second at a time.'
+{{- end -}}
+{{- define "dueline.alerts.consumer" -}}
+{{- $of := include "dueline.of" . -}}
+- alert: 'DuelineNotSubscribed'
+  expr: 'max by (queue) (dueline_mq_consumer_up{ {{ $of }} }) == 0'
+  for: '2m'
+  severity: 'page'
+  summary: 'No replica of {{ $.Chart.Name }} is subscribed to a queue that it consumes.'
+- alert: 'DuelineDeadLetters'
+  expr: 'sum by (queue) (increase(dueline_mq_consume_total{ {{ $of }} ,result="dead_lettered"}[15m])) > 0'
+  for: '1m'
+  severity: 'ticket'
+  summary: '{{ $.Chart.Name }} gave messages up.'
+- alert: 'DuelineHandlersFail'
+  expr: 'sum by (queue) (rate(dueline_mq_handler_failures_total{ {{ $of }} }[10m])) > 0.1 + 0.05 * (sum by (queue) (rate(dueline_mq_consume_total{ {{ $of }} }[10m])) or 0 * sum by (queue) (rate(dueline_mq_handler_failures_total{ {{ $of }} }[10m])))'
+  for: '10m'
+  severity: 'ticket'
+  summary: 'More than one in twenty tries of {{ $.Chart.Name }} fails.'
 {{- end -}}

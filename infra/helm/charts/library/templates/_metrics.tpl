@@ -41,11 +41,9 @@ spec:
 job="{{ .Chart.Name }}",namespace="{{ .Release.Namespace }}"
 {{- end -}}
 
-{{/* Alerts that every service has (but `withoutCommon`), then its own (`own`: YAML of a list), each with its page of docs/alerts.md. */}}
+{{/* The alerts of these templates (`alerts`: names), each with its section of docs/alerts.md. */}}
 {{- define "dueline.prometheusRule" -}}
 {{- if .Values.alerts.enabled -}}
-{{- $common := ternary (list) (include "dueline.commonAlerts" . | fromYamlArray) (.withoutCommon | default false) -}}
-{{- $own := .own | default "[]" | fromYamlArray -}}
 apiVersion: monitoring.coreos.com/v1
 kind: PrometheusRule
 {{ include "dueline.metadata" . }}
@@ -56,7 +54,8 @@ spec:
   groups:
     - name: {{ include "dueline.fullname" . }}
       rules:
-        {{- range concat $common $own }}
+        {{- range $name := .alerts }}
+        {{- range include $name $ | fromYamlArray }}
         - alert: {{ .alert }}
           expr: {{ .expr | trim | quote }}
           for: {{ .for }}
@@ -66,6 +65,7 @@ spec:
           annotations:
             summary: {{ .summary | quote }}
             runbook_url: {{ printf "%s#%s" $.Values.alerts.runbooks (lower .alert) | quote }}
+        {{- end }}
         {{- end }}
 {{- end -}}
 {{- end -}}
