@@ -4,8 +4,10 @@ import type { Planned } from '@dueline/stress';
 import * as story from './story.ts';
 
 const EVERY_MS = 300;
+/** People who are left to others, however long it takes. */
+const LEFT = 150;
 
-/** Somebody changes every now and then, until told to stop. */
+/** Somebody changes every now and then, until told to stop, or until few are left who have not. */
 export interface Load {
   /** Resolves when the last change is written. @throws What a change threw: no writer may feel an upgrade. */
   stop(): Promise<void>;
@@ -15,7 +17,7 @@ export interface Load {
 export function startLoad(db: Db, cast: story.Cast, planned: Planned[]): Load {
   const stopped = new AbortController();
   const running = (async () => {
-    for (; !stopped.signal.aborted; await sleep(EVERY_MS, stopped.signal))
+    for (; !stopped.signal.aborted && cast.left() > LEFT; await sleep(EVERY_MS, stopped.signal))
       planned.push(...(await changeSome(db, cast, 1)));
   })();
   running.catch(() => undefined); // stop() tells

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
 import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Database, openDatabase } from '@dueline/db';
@@ -40,6 +41,8 @@ export interface Stage {
   kill(age: Age, name: AppName): Promise<void>;
   /** Moves product time ahead, here and at LINE. */
   travel(seconds: number): Promise<void>;
+  /** Everything that the processes of this age have logged. */
+  logs(age: Age): string;
   /** Processes that ended though nobody ended them. */
   ended(): readonly string[];
   end(): Promise<void>;
@@ -192,6 +195,12 @@ function createFleet({ place, line, old, logFolder }: FleetOptions) {
       const app = take(age, name);
       app.child.kill('SIGKILL');
       await app.gone;
+    },
+    logs: (age: Age) => {
+      const folder = join(logFolder, age);
+      return readdirSync(folder)
+        .map((file) => readFileSync(join(folder, file), 'utf8'))
+        .join('\n');
     },
     ended: () => ended,
     end: async () => {

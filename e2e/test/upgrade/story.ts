@@ -51,6 +51,8 @@ export const plannedFor = (users: readonly string[], lids: readonly string[]): P
 /** What a change of `city` leads to, and after how many seconds. */
 const CITY = { now: 0, soon: 1, quarter: 900, hour: 3_600 } as const;
 export const CITY_LIDS: readonly string[] = Object.keys(CITY);
+/** Of these, what no test waits for. */
+export const LATER_LIDS: readonly string[] = ['quarter', 'hour'];
 
 type Draft = Parameters<typeof createRule>[2];
 
@@ -75,15 +77,20 @@ const RULES: readonly Draft[] = [
 
 /** Minutes past nine at which a daily cycle is due, and whom it serves. */
 export const MORNINGS = { nine: 0, half: 30 } as const;
-const MORNING_PEOPLE = { nine: usersOf('rules', 560, 20), half: usersOf('rules', 580, 20) };
+const MORNING_FIRST = PEOPLE - 40;
+const MORNING_PEOPLE = {
+  nine: usersOf('rules', MORNING_FIRST, 20),
+  half: usersOf('rules', MORNING_FIRST + 20, 20),
+};
 
 /** Who the story is about, as the database knows them. */
 export interface Cast {
   readonly tenantOf: (part: Part) => Tenant;
   /** The next people of the account of the rules who were in nothing before. */
   readonly next: (count: number) => string[];
-  /** How many that were. */
+  /** How many that were, and how many are left. */
   readonly used: () => number;
+  readonly left: () => number;
 }
 
 /** @param used People of the account of the rules who were in something before. */
@@ -94,12 +101,14 @@ export async function readCast(db: Db, used: number): Promise<Cast> {
   let first = used;
   return {
     used: () => first,
+    left: () => MORNING_FIRST - first,
     tenantOf: (part) => {
       const found = rows.find(({ channelId }) => channelId === CHANNELS[part].channelId);
       if (found === undefined) throw new Error(`there is no account for ${part}`);
       return { organizationId: found.organizationId, lineOaId: found.lineOaId };
     },
     next: (count) => {
+      if (first + count > MORNING_FIRST) throw new Error('everybody has been in something');
       first += count;
       return usersOf('rules', first - count, count);
     },
