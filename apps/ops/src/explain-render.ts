@@ -1,4 +1,4 @@
-import type { Explanation, Step } from '@dueline/explain';
+import type { CycleThen, Explanation, Step } from '@dueline/explain';
 import { sayReason } from '@dueline/explain';
 import { oneLine, tableOf, timeIn } from './actions/table.ts';
 
@@ -8,7 +8,7 @@ const mark = (passes: boolean | null): string => (passes === null ? '·' : passe
 
 /** An explanation, for a person. */
 export function renderExplanation(explanation: Explanation, zone: string): string[] {
-  const { rule, userId, event, fired, says, reason, steps, leaves, aftermath, delivery, account } = explanation;
+  const { rule, userId, event, cycle, fired, says, reason, steps, leaves, aftermath, delivery, account } = explanation;
   return [
     `${fired ? '✓' : '✗'} ${says}`,
     '',
@@ -21,6 +21,7 @@ export function renderExplanation(explanation: Explanation, zone: string): strin
           `happened  ${timeIn(zone, event.occurredAt)}`,
           `decided   ${timeIn(zone, event.decidedAt)}`,
         ]),
+    ...(cycle === null ? [] : [`cycle     ${cycleOf(cycle, zone)}`]),
     `reason    ${reason}`,
     ...(steps.length === 0 ? [] : ['', ...tableOf(['', 'asked', 'found'], steps.map(toRow))]),
     ...(leaves.length === 0 ? [] : ['', ...renderLeaves(leaves)]),
@@ -38,6 +39,11 @@ export function renderExplanation(explanation: Explanation, zone: string): strin
 function versionOf({ version, state, versionNow }: Explanation['rule']): string {
   if (version === null) return `not made yet then; version ${versionNow} now`;
   return `version ${version} (${state})${version === versionNow ? '' : `; version ${versionNow} now`}`;
+}
+
+function cycleOf({ id, scheduledAt, status, reasonCode, message }: CycleThen, zone: string): string {
+  const state = [status, reasonCode, message].filter((part) => part !== null).join(', ');
+  return `${id === null ? '' : `${id} of `}${timeIn(zone, scheduledAt)}  ${state}`;
 }
 
 const toRow = ({ passes, asks, says }: Step): string[] => [mark(passes), asks.replaceAll('_', ' '), oneLine(says, 100)];

@@ -16,7 +16,8 @@ became of the message. Nothing is changed.
 <person>  the user id at LINE, U and 32 hex digits
 --event   one event, by its id
 --at      a time; now if not given. 2026-11-29T18:00 or 2026-11-29 on the clocks of the account, an instant with an offset, or how long
-          ago: 90m, 12h, 7d. Of what happened around it, what is nearest and the rule listens to is explained
+          ago: 90m, 12h, 7d. Of what happened around it, what is nearest and the rule listens to is explained; of a rule that is set off
+          by time its cycle that is nearest, or the next one, which may be ahead: +12h
 --within  how far from it; 1d if not given
 
 exit code: 0 explained, 1 not done, 2 not understood.`;

@@ -1,5 +1,13 @@
 import type { Tenant } from '@dueline/contracts';
-import { columnOf, insertTenant, insertUsers, lineUserId, type TestDb, testDb } from '@dueline/db/testing';
+import {
+  columnOf,
+  insertTenant,
+  insertUsers,
+  lineUserId,
+  moveProductTime,
+  type TestDb,
+  testDb,
+} from '@dueline/db/testing';
 import { createRule, setRuleEnabled, setRuleMode } from '@dueline/trigger-rules';
 import { ruleDraft } from '@dueline/trigger-rules/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -100,6 +108,46 @@ test('one event is explained by its id, and that of somebody else is refused', a
   expect(await explain('gold', lineUserId(2), '--event', String(eventId))).toMatchObject({
     ...{ code: 1, error: expect.stringContaining('is about somebody else') },
   });
+});
+
+const daily = {
+  ...{ name: 'daily', sourceType: 'scheduled_time' as const, actionType: 'send_message' as const },
+  sourceConfig: { cron: '0 9 * * *', conditions: { attribute: 'plan', op: 'eq' as const, value: 'gold' } },
+  actionConfig: { messages: [{ type: 'text' as const, text: 'hello' }] },
+  ...{ frequency: 'every_time' as const, mode: 'live' as const },
+};
+
+test('what a rule that is set off by time will make of a person in its next cycle is told, as things stand, with each condition', async () => {
+  await createRule(own.db, tenant, daily);
+  await setPlan('silver');
+  const { out } = await explain('daily', lineUserId(1));
+  expect(out).toMatch(/^✗ as things stand, it will not fire: its conditions do not hold when its action is due/);
+  expect(out).toMatch(/cycle {5}\d{4}-\d\d-\d\d 09:00:00 .* ahead/);
+  expect(out).toMatch(/✗ +\/all\/0 +plan +eq +"gold" +"silver"/);
+  await setPlan('gold');
+  expect((await explain('daily', lineUserId(1))).out).toMatch(/^✓ as things stand, it will fire/);
+  await own.db.$client.query('update line_user set is_following = false');
+  expect((await explain('daily', lineUserId(1))).out).toMatch(
+    /^✗ as things stand, it will not fire: its cycle did not meet this person: did not follow the account/,
+  );
+});
+
+test('a cycle that was left out, one that has not come to a person, and none at all are told apart', async () => {
+  const ruleId = await createRule(own.db, tenant, daily);
+  await moveProductTime(own.db, 5 * 86_400);
+  const reasonOf = async (...args: string[]) =>
+    (JSON.parse((await explain('daily', lineUserId(1), ...args, '--json')).out) as { reason: string }).reason;
+  expect(await reasonOf('--at', '3d', '--within', '1h')).toBe('no_cycle');
+  const insert = (status: string, reason: string | null) =>
+    own.db.$client.query(
+      `insert into scheduled_trigger_execution (organization_id, line_oa_id, trigger_rule_id, scheduled_at, status, reason_code, completed_at)
+       values ($1, $2, $3, app_now() - $4::interval, $5, $6, case when $5 <> 'processing' then app_now() end)`,
+      [tenant.organizationId, tenant.lineOaId, ruleId, status === 'processing' ? '1 hour' : '3 days', status, reason],
+    );
+  await insert('skipped', 'misfire');
+  await insert('processing', null);
+  expect(await reasonOf('--at', '3d', '--within', '1h')).toBe('cycle_skipped');
+  expect(await reasonOf()).toBe('cycle_reads');
 });
 
 test.for([

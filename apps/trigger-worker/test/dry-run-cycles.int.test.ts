@@ -1,6 +1,6 @@
 import { installTimeMachine } from '@dueline/db';
 import { type TestDb, testDb } from '@dueline/db/testing';
-import { type DryRun, dryRun } from '@dueline/explain';
+import { type DryRun, dryRun, explain } from '@dueline/explain';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { cycleWorlds, playCycles } from './random-cycles.ts';
@@ -26,11 +26,34 @@ async function fates(ruleId: string): Promise<DryRun['draft']['outcomes']> {
   );
   return rows;
 }
-/** What waits for a click is not followed. */
 const sorted = (outcomes: DryRun['draft']['outcomes']) =>
   outcomes
     .map(({ decision, reasonCode, count }) => `${decision} ${reasonCode} ${count}`)
     .toSorted((a, b) => a.localeCompare(b));
+
+interface Met {
+  readonly at: string;
+  readonly userId: string;
+  readonly decision: string | null;
+  readonly reasonCode: string | null;
+}
+
+/** Everybody in the last cycles of a rule, with what was decided last; null: the cycle did not meet them. */
+async function meetings(ruleId: string): Promise<Met[]> {
+  const { rows } = await own.db.$client.query<Met>(
+    `select to_json(cycle.scheduled_at) #>> '{}' as at, person.user_id as "userId", log.decision, log.reason_code as "reasonCode"
+       from scheduled_trigger_execution as cycle join line_user as person on person.line_oa_id = cycle.line_oa_id
+       left join scheduled_action as action on action.line_oa_id = cycle.line_oa_id and action.dedup_key = 'ste:' || cycle.id || ':' || person.user_id
+       left join lateral (select decision, reason_code from trigger_log
+                           where trigger_rule_id = cycle.trigger_rule_id and user_id = person.user_id
+                             and (scheduled_action_id = action.id or scheduled_action_id is null
+                                  and created_date between cycle.scheduled_at and cycle.scheduled_at + interval '30 minutes')
+                           order by scheduled_action_id nulls last, created_date desc, id desc limit 1) as log on true
+      where cycle.trigger_rule_id = $1 order by cycle.id desc, person.user_id limit 12`,
+    [ruleId],
+  );
+  return rows;
+}
 
 async function sent(ruleId: string): Promise<number> {
   const { rows } = await own.db.$client.query<{ sent: number }>(
@@ -40,7 +63,7 @@ async function sent(ruleId: string): Promise<number> {
   return rows[0]?.sent ?? 0;
 }
 
-test('a dry run of a rule that is set off by time decides what its cycles decided, read and decided by the worker', async () => {
+test('a dry run of a rule that is set off by time decides what its cycles decided, read and decided by the worker, and explain says so of each person', async () => {
   await fc.assert(
     fc.asyncProperty(cycleWorlds, async (world) => {
       const { tenant, rules, from, to } = await playCycles(own.db, world);
@@ -52,6 +75,18 @@ test('a dry run of a rule that is set off by time decides what its cycles decide
         const { sent: atOnce, shifted } = run.draft.messages;
         expect(atOnce + shifted, says).toBe(await sent(id));
         expect(run.compared).toMatchObject({ gains: { people: 0 }, loses: { people: 0 } });
+        for (const { at, userId, decision, reasonCode } of await meetings(id)) {
+          const { fired, reason, computed, says } = await explain(own.db, tenant, { ruleId: id, userId, at });
+          if (decision === null)
+            expect({ fired, reason, computed }, says).toEqual({ fired: false, reason: 'not_in_cycle', computed: null });
+          else {
+            expect({ fired, reason }, says).toEqual({ fired: decision === 'fired', reason: reasonCode });
+            expect(computed, `${says} ${at} ${userId} ${JSON.stringify(document)}`).toMatchObject({
+              decision,
+              reasonCode,
+            });
+          }
+        }
       }
     }),
     { numRuns: RUNS, endOnFailure: true },

@@ -84,3 +84,21 @@ export async function deliveryOf(tx: Tx, account: Account, deliveryId: string): 
       from delivery where id = ${deliveryId} and line_oa_id = ${account.lineOaId} and organization_id = ${account.organizationId}`);
   return rows[0];
 }
+
+interface OfCycle extends Of {
+  readonly startedAt: string;
+  readonly nextStartedAt: string | null;
+  /** Null: the cycle made none for the person. */
+  readonly scheduledActionId: string | null;
+}
+
+/** What was decided when a cycle was read: the line of the action that it made, or one that tells why it made none. */
+export async function decidedInCycle(tx: Tx, account: Account, of: OfCycle): Promise<DecidedRow | undefined> {
+  const { rows } = await tx.execute<DecidedRow & Record<string, unknown>>(sql`
+    select ${ROW} from trigger_log
+     where ${ofPerson(account, of)} and created_date >= ${of.startedAt}::timestamptz and trigger_on = 'scheduled_time'
+       and (scheduled_action_id = ${of.scheduledActionId}::bigint
+            or scheduled_action_id is null and created_date < coalesce(${of.nextStartedAt}::timestamptz, 'infinity'))
+     order by scheduled_action_id nulls last, created_date, id limit 1`);
+  return rows[0];
+}

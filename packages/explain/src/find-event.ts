@@ -14,12 +14,21 @@ export type Found =
   | { readonly row: DecidedRow; readonly version: RuleVersion | undefined }
   | { readonly reason: ExplainReason; readonly version: RuleVersion | undefined };
 
+/** Instants are RFC 3339 or, as numbers, in microseconds of the epoch; `begins` in milliseconds. */
+export interface AskedTime {
+  readonly at: string;
+  readonly micros: number;
+  readonly nowMicros: number;
+  readonly begins: number | null;
+}
+
 interface Asked {
   readonly request: ExplainRequest;
   readonly versions: readonly RuleVersion[];
 }
 
-const DAY_SECONDS = 86_400;
+/** How far from an instant it is looked, if nothing else is said. */
+export const DAY_SECONDS = 86_400;
 /** Events of one person that are looked at. */
 const MOST_EVENTS = 500;
 
@@ -68,8 +77,6 @@ async function findByTime(tx: Tx, account: Account, { request, versions }: Asked
   if (missed !== undefined) return { archived: missed, isHeardNow: true };
   const reason = await reasonOfNothing(tx, account, {
     near,
-    ruleId,
-    version,
     isBefore: begins !== null && micros / 1_000 + withinSeconds * 1_000 < begins,
   });
   return { reason: reason ?? (events.length > 0 ? 'other_events' : 'no_event'), version };
@@ -77,45 +84,42 @@ async function findByTime(tx: Tx, account: Account, { request, versions }: Asked
 
 interface Nothing {
   readonly near: { readonly userId: string; readonly at: string; readonly withinSeconds: number };
-  readonly ruleId: string;
-  readonly version: RuleVersion | undefined;
   readonly isBefore: boolean;
 }
 
 async function reasonOfNothing(
   tx: Tx,
   account: Account,
-  { near, ruleId, version, isBefore }: Nothing,
+  { near, isBefore }: Nothing,
 ): Promise<ExplainReason | undefined> {
   if (isBefore) return 'before_history';
   const { lineOaId, organizationId } = account;
   const within = sql`make_interval(secs => ${near.withinSeconds})`;
   const window = sql`between ${near.at}::timestamptz - ${within} and ${near.at}::timestamptz + ${within}`;
-  const isTimed = version?.read.kind === 'rule' && version.read.rule.sourceType === 'scheduled_time';
-  const { rows } = await tx.execute<{ dead: boolean | null; known: boolean; cycles: number }>(sql`
+  const { rows } = await tx.execute<{ dead: boolean | null; known: boolean }>(sql`
     select (select bool_and(status = 'dead') from event_outbox as event
              where event.line_oa_id = ${lineOaId} and event.organization_id = ${organizationId} and event.user_id = ${near.userId}
                and event.occurred_at ${window}) as dead,
-           exists (select from line_user where line_oa_id = ${lineOaId} and organization_id = ${organizationId} and user_id = ${near.userId}) as known,
-           (select count(*)::int from scheduled_trigger_execution as cycle
-             where cycle.trigger_rule_id = ${ruleId} and cycle.line_oa_id = ${lineOaId} and cycle.scheduled_at ${window}) as cycles`);
+           exists (select from line_user where line_oa_id = ${lineOaId} and organization_id = ${organizationId} and user_id = ${near.userId}) as known`);
   const [of] = rows;
   if (of?.known === false) return 'user_unknown';
-  if (isTimed) return of?.cycles === 0 ? 'no_cycle' : 'not_in_cycle';
   if (of?.dead === null || of?.dead === undefined) return undefined;
   return of.dead ? 'event_dead' : 'event_waits';
 }
 
-async function readTime(tx: Tx, at: string | undefined) {
+/** The instant that a question is about; now, if it names none, and from when on the history is whole. */
+export async function readTime(tx: Tx, at: string | undefined): Promise<AskedTime> {
   const begins = await historyBegins(tx);
-  const { rows } = await tx.execute<{ at: string; micros: string }>(sql`
-    select to_char(asked.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at, (extract(epoch from asked.at) * 1000000)::bigint as micros
+  const { rows } = await tx.execute<{ at: string; micros: string; now: string }>(sql`
+    select to_char(asked.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at, (extract(epoch from asked.at) * 1000000)::bigint as micros,
+           (extract(epoch from app_now()) * 1000000)::bigint as now
       from (select coalesce(${at ?? null}::timestamptz, app_now()) as at) as asked`);
   const [row] = rows;
   if (row === undefined) throw new Error('a query without a table returned no row');
   return {
     at: row.at,
     micros: Number(row.micros),
+    nowMicros: Number(row.now),
     begins: begins === null ? null : Temporal.Instant.from(begins).epochMilliseconds,
   };
 }

@@ -15,6 +15,8 @@ export const EXPLAIN_REASONS = [
   'rule_was_deleted',
   'before_history',
   'no_cycle',
+  'cycle_skipped',
+  'cycle_reads',
   'not_in_cycle',
 ] as const;
 export type ExplainReason = (typeof EXPLAIN_REASONS)[number];
@@ -67,8 +69,9 @@ const SAYS: Readonly<Record<ExplainReason, string>> = {
   rule_was_deleted: 'the rule was deleted by then',
   before_history: 'history does not reach back so far',
   no_cycle: 'the rule had no cycle then',
-  not_in_cycle:
-    'its cycle did not meet this person: they were not in its audience, or had no such date, or it had not come to them',
+  cycle_skipped: 'its cycle was left out: nobody was there to begin it, another was not over yet, or a person said so',
+  cycle_reads: 'its cycle is reading people, and has not come to them yet',
+  not_in_cycle: 'its cycle did not meet this person',
 };
 
 /** A reason as the end of a sentence. Pure; a code that this version does not know, of a newer one, is told as it is. */

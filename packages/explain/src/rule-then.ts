@@ -1,6 +1,7 @@
 import type { Tenant } from '@dueline/contracts';
 import { sql, type Tx } from '@dueline/db';
 import { parseRule, type ReadRule, type RuleDocument, type RuleRow } from '@dueline/trigger-rules';
+import type { ExplainReason } from './reasons.ts';
 
 /** What an account says about all of its rules, as it says it now. */
 export interface Account extends Tenant {
@@ -99,3 +100,20 @@ export function readDocument(account: Account, document: RuleDocument, id = '0')
 /** The version that held at an instant; undefined: the rule was not made yet. */
 export const versionAt = (versions: readonly RuleVersion[], micros: number): RuleVersion | undefined =>
   versions.findLast(({ sinceMicros }) => sinceMicros <= micros);
+
+/** Why a version does nothing, however it is met; undefined: it is looked at. Pure. */
+export function stateReason(version: RuleVersion | undefined): ExplainReason | undefined {
+  switch (version?.state) {
+    case undefined:
+      return 'rule_not_yet_made';
+    case 'draft':
+      return 'rule_was_draft';
+    case 'disabled':
+      return 'rule_was_disabled';
+    case 'deleted':
+      return 'rule_was_deleted';
+    case 'live':
+    case 'observe':
+      return undefined;
+  }
+}

@@ -6,27 +6,8 @@ import { askLimits, type Judged, type LimitsAsked, limit, type Verdict } from '.
 import type { Meeting } from './meetings.ts';
 import type { MomentOfPerson } from './moments.ts';
 import type { Account } from './rule-then.ts';
+import { capsSay, frequencySays, latenessStep, modeStep, quietSays, type Step } from './step.ts';
 import type { Track } from './track.ts';
-
-/** One thing that is asked before a rule fires, in the order of docs/rules.md. */
-export interface Step {
-  readonly asks:
-    | 'source'
-    | 'values'
-    | 'conditions'
-    | 'person'
-    | 'loops'
-    | 'can_be_done'
-    | 'reentry'
-    | 'quiet_hours'
-    | 'caps'
-    | 'frequency'
-    | 'lateness'
-    | 'mode';
-  /** Whether it lets the rule fire; null: it could not be asked. */
-  readonly passes: boolean | null;
-  readonly says: string;
-}
 
 /** What is known of one event and one rule. */
 export interface Known {
@@ -109,50 +90,16 @@ function eventSteps(known: Known): Step[] {
 function limitSteps({ account, rule, judged, track, moment }: Known): Step[] {
   const asked: LimitsAsked | undefined =
     judged.kind === 'enters' ? askLimits(judged, { account, track, moment }) : undefined;
-  const { delay } = rule.actionConfig;
-  const last = track.lastFired;
   return [
     {
       asks: 'reentry',
       passes: asked ? !asked.waits : null,
       says: `${rule.reentry}; ${track.open.length === 0 ? 'nothing waited under it' : 'something waited under it'}`,
     },
-    { asks: 'quiet_hours', passes: asked ? !asked.isQuiet : null, says: quietSays(account, moment) },
+    { asks: 'quiet_hours', passes: asked ? !asked.isQuiet : null, says: quietSays(account, moment.quietUntil) },
     { asks: 'caps', passes: asked ? asked.room > 0 : null, says: capsSay(account, { rule, room: asked?.room }) },
-    {
-      asks: 'frequency',
-      passes: asked ? asked.mayFire : null,
-      says: `${rule.frequency}${rule.cooldownSeconds > 0 ? `, ${rule.cooldownSeconds} s apart` : ''}; ${last === undefined ? 'it had not fired for them before' : `it last fired for them at ${toText(last.at)}`}`,
-    },
-    {
-      asks: 'lateness',
-      passes: delay === undefined ? true : null,
-      says:
-        delay === undefined
-          ? 'at once'
-          : delay.maxLatenessSeconds === undefined
-            ? 'later, however late'
-            : `later, at most ${delay.maxLatenessSeconds} s late`,
-    },
-    {
-      asks: 'mode',
-      passes: rule.mode === 'live',
-      says: rule.mode === 'live' ? 'live' : 'it observes: what it would do is written down, and not done',
-    },
+    { asks: 'frequency', passes: asked ? asked.mayFire : null, says: frequencySays(rule, track) },
+    latenessStep(rule.actionConfig.delay),
+    modeStep(rule),
   ];
-}
-
-const toText = (micros: number): string =>
-  Temporal.Instant.fromEpochMilliseconds(Math.floor(micros / 1_000)).toString();
-
-function quietSays({ quietPolicy }: Account, { quietUntil }: MomentOfPerson): string {
-  if (quietPolicy === null) return 'the account has none';
-  return quietUntil === null ? 'it was not quiet' : `quiet until ${toText(quietUntil)}, policy ${quietPolicy}`;
-}
-
-function capsSay({ caps }: Account, { rule, room }: { rule: TriggerRule; room: number | undefined }): string {
-  if (!rule.isCapped) return caps.length === 0 ? 'the account has none' : 'the rule is exempt';
-  return room === undefined || room === Number.POSITIVE_INFINITY
-    ? 'they count when a message is sent'
-    : `room for ${Math.max(0, room)} more`;
 }

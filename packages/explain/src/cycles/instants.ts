@@ -6,7 +6,8 @@ import type { Account } from '../rule-then.ts';
 /** Cycles of one dry run, at most; ours: a cycle each hour of six weeks. */
 const MAX_CYCLES = 1_000;
 
-const calendarOf = ({ sourceConfig }: ScheduledRule, { timezone: zone }: Account): Calendar => {
+/** When the cycles of a rule begin. */
+export const calendarOf = ({ sourceConfig }: ScheduledRule, { timezone: zone }: Account): Calendar => {
   const { cron, timezone = zone, gap, repeated } = sourceConfig;
   return createCalendar({ cron, timezone, gap, repeated });
 };

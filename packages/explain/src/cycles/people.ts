@@ -62,6 +62,12 @@ export async function loadPeople(
   };
 }
 
+/** Whether a person is among those whom the rule is for, as its audience is now. */
+export async function isMeant(tx: Tx, of: TimedRule, userId: string): Promise<boolean> {
+  const { rowCount } = await tx.execute(sql`select from ${whom(of)} and person.user_id = ${userId}`);
+  return rowCount === 1;
+}
+
 /** Those that the conditions, the dates or the words ask about; null: all, because words name some. */
 function attributesOf({ rule, request, delay }: TimedRule): ReadonlySet<string> | null {
   const { actionConfig } = request;

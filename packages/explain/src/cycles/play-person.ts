@@ -51,7 +51,7 @@ export function playPerson(of: TimedRule, page: Page, { userId, track }: { userI
 }
 
 /** Why a rule that may not fire again does not. */
-const limitedBy = ({ rule }: TimedRule): Verdict => ({
+export const limitedBy = ({ rule }: TimedRule): Verdict => ({
   decision: 'suppressed',
   reasonCode: rule.reentry === 'never' ? 'entered_before' : 'frequency',
 });
@@ -91,7 +91,7 @@ function settle(of: TimedRule, page: Page, { userId, track, waiting }: Settling)
 const byDue = (a: Waiting, b: Waiting): number => a.due.at - b.due.at;
 
 /** What the caps of the account make of an action that would be done. Pure. */
-function withinCaps(
+export function withinCaps(
   { account, rule, request }: TimedRule,
   { verdict, at, sent }: { verdict: Verdict; at: number; sent: readonly number[] },
 ): { readonly verdict: Verdict; readonly sends: boolean } {
