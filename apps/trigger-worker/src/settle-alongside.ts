@@ -8,7 +8,7 @@ import { traceDecision } from './trace.ts';
 export type Finish = (outcomes: readonly ActionOutcome[], along?: AlongsideFinish) => Promise<Finished>;
 
 /** What verdicts came to. */
-export type Written = Omit<Settled, 'setAside'> & { readonly moved: readonly Verdict[] };
+export type Written = Pick<Settled, 'entries' | 'deliveries'> & { readonly moved: readonly Verdict[] };
 
 /**
  * Whether all that follows from a verdict can be said of its row alone: no change of ours, and no more than one message to its person, which is

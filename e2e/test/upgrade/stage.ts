@@ -141,7 +141,7 @@ interface FleetOptions {
 }
 
 function createFleet({ place, line, old, logFolder }: FleetOptions) {
-  const { databaseUrl, amqpUrl, amqpManagementUrl, redisUrl } = place;
+  const { databaseUrl, amqpUrl, amqpManagementUrl, redisUrl, logins } = place;
   const running = new Map<string, App>();
   const ended: string[] = [];
   const expected = new WeakSet<App>();
@@ -157,12 +157,13 @@ function createFleet({ place, line, old, logFolder }: FleetOptions) {
     return stdout;
   };
   const settings = {
-    ...{ databaseUrl, amqpUrl, redisUrl, lineApiUrl: line.apiUrl, secretsKey: SECRETS_KEY.toString('base64') },
+    ...{ databaseUrl, amqpUrl, redisUrl, logins, lineApiUrl: line.apiUrl, secretsKey: SECRETS_KEY.toString('base64') },
   };
   const startOne = async (age: Age, name: AppName): Promise<void> => {
     const app = await startApp(name, {
       ...{ ...settings, appsFolder: join(folderOf(age), 'apps'), logFolder: join(logFolder, age) },
-      env: { ...SETTINGS, INSTANCE_NAME: `${age}-${name}` },
+      // the kept release knew no roles: its processes own the database
+      env: { ...SETTINGS, ...(age === 'old' ? { DATABASE_URL: databaseUrl } : {}), INSTANCE_NAME: `${age}-${name}` },
     });
     running.set(`${age} ${name}`, app);
     void app.gone.then(() => {
