@@ -40,10 +40,12 @@ export async function takeInHand(
       select ${hand.claimedBy}, ${hand.kind}, ${ids}, clock_timestamp() + make_interval(secs => ${hand.leaseSeconds}) from quick
           on conflict (claimed_by) do update set kind = excluded.kind, ids = excluded.ids, lease_until = excluded.lease_until
     )
-    select id, bool_or(cardinality(other.ids) = 1) as sole
-      from batch_in_hand as other cross join unnest(other.ids) as id
-     where other.claimed_by <> ${hand.claimedBy} and other.kind = ${hand.kind} and id = any(${ids})
-     group by id`);
+    select mine.id, bool_or(other.sole) as sole
+      from unnest(${ids}) as mine (id)
+      full join (select unnest(ids) as id, cardinality(ids) = 1 as sole from batch_in_hand
+                  where claimed_by <> ${hand.claimedBy} and kind = ${hand.kind}) as other on other.id = mine.id
+     where coalesce(mine.id, 0) <> 0 and coalesce(other.id, 0) <> 0 -- so that the join stays a full one, which is never a nested loop
+     group by mine.id`);
   return new Map(rows.map(({ id, sole }) => [id, sole]));
 }
 

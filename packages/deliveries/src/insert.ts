@@ -82,7 +82,7 @@ const insertSends = statement<Created, { sends: Rows; hours: number }>(sql`
            retry_key uuid, own_body text, shared_body integer, traceparent text, deliver_until timestamptz, starts_in float8)
    cross join lateral (select own_body || (${sharedGiven('sends', 'shared_body')} #>> '{}') as body offset 0) as request
    order by logical_id collate "C", kind, epoch, ordinal
-      on conflict do nothing
+      on conflict (logical_id, kind, epoch, ordinal, endpoint, split_path) do nothing
   returning id, fence, organization_id, line_oa_id, logical_id, endpoint = 'webhook' as is_webhook, next_attempt_at <= app_now() as is_due`);
 
 const toRow = (row: DeliveryRow, share: (document: unknown) => number | null) => ({

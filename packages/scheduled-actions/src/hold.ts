@@ -1,6 +1,6 @@
 import type { Delay, TenantTicket } from '@dueline/contracts';
 import { sql, type Tx, tenantTicketRows } from '@dueline/db';
-import { ACTION, type ActionRow, parseAction, type StoredAction } from './action-row.ts';
+import { ACTION, type ActionRow, parseAction, readDocument, type StoredAction } from './action-row.ts';
 import type { Claim } from './claim.ts';
 import { type DueRow, PLACE, takeDue } from './due-rows.ts';
 
@@ -38,8 +38,8 @@ export interface HeldAction extends StoredAction {
 
 type HeldRow = ActionRow & {
   fence: string;
-  source_config: object | null;
-  delay_spec: Delay | null;
+  source_config: string | null;
+  delay_spec: string | null;
   is_waiting: boolean;
   branch: string | null;
   retry_count: number;
@@ -57,7 +57,7 @@ type HeldRow = ActionRow & {
 };
 
 const HELD = sql`
-  ${ACTION}, action.fence, source_config, delay_spec, expires_at is not null as is_waiting, branch, retry_count,
+  ${ACTION}, action.fence, source_config::text, delay_spec::text, expires_at is not null as is_waiting, branch, retry_count,
   rescue_count, alone, gen, traceparent, extract(epoch from app_now() - execute_at)::float8 as late,
   app_now() > due_at + make_interval(secs => max_lateness_seconds) as overdue, account.channel_id,
   account.stopped_at is not null or organization.stopped_at is not null as stopped, account.quiet_policy,
@@ -110,8 +110,8 @@ export async function holdDue(tx: Tx, claim: Claim): Promise<HeldAction[]> {
 const parseHeld = (row: HeldRow): HeldAction => ({
   ...parseAction(row),
   fence: row.fence,
-  sourceConfig: row.source_config,
-  delaySpec: row.delay_spec,
+  sourceConfig: row.source_config === null ? null : readDocument(row.source_config),
+  delaySpec: row.delay_spec === null ? null : (readDocument(row.delay_spec) as Delay),
   isWaiting: row.is_waiting,
   branch: row.branch,
   retryCount: row.retry_count,

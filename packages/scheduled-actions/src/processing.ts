@@ -21,7 +21,7 @@ const SHARE = 1 / 10;
 /** and this part when what was counted leaves no room for a claim. */
 const FULL_SHARE = 1 / 2;
 /** Then room is made by consumers, row by row: who looks less often finds room for a claim that is worth its cost. */
-const FULL_PAUSE_MS = 50;
+const FULL_PAUSE_MS = 100;
 
 export function createKeptProcessing(clock: () => number): KeptProcessing {
   const pace = createPace(clock);

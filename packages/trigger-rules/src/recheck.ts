@@ -35,9 +35,18 @@ const schema = z.looseObject({
 });
 const MAX_KNOWN = 1_000;
 const known = new Map<string, Recheck | undefined>();
+/** By the very object too, so that what is met again is not written out to be recognized. */
+const met = new WeakMap<object, { readonly recheck: Recheck | undefined }>();
 
 /** Reads what {@link sourceToRecheck} made, or another service wrote in its place. Undefined: it cannot be read. Pure. */
 export function readRecheck(sourceConfig: unknown): Recheck | undefined {
+  if (typeof sourceConfig !== 'object' || sourceConfig === null) return readText(sourceConfig);
+  const before = met.get(sourceConfig) ?? { recheck: readText(sourceConfig) };
+  met.set(sourceConfig, before);
+  return before.recheck;
+}
+
+function readText(sourceConfig: unknown): Recheck | undefined {
   const text = JSON.stringify(sourceConfig) ?? '';
   if (known.has(text)) return known.get(text);
   if (known.size >= MAX_KNOWN) known.clear();
