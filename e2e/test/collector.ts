@@ -8,12 +8,25 @@ export interface Span {
   readonly traceId: string;
   readonly spanId: string;
   readonly parentSpanId: string | undefined;
+  /** Ids of spans that led to it without being its parent. */
+  readonly links: readonly string[];
+  readonly attributes: Readonly<Record<string, string | undefined>>;
 }
 
+type Attributes = { key: string; value: { stringValue?: string } }[];
 type Export = {
   resourceSpans: {
-    resource: { attributes: { key: string; value: { stringValue?: string } }[] };
-    scopeSpans: { spans: { name: string; traceId: string; spanId: string; parentSpanId?: string }[] }[];
+    resource: { attributes: Attributes };
+    scopeSpans: {
+      spans: {
+        name: string;
+        traceId: string;
+        spanId: string;
+        parentSpanId?: string;
+        links?: { spanId: string }[];
+        attributes?: Attributes;
+      }[];
+    }[];
   }[];
 };
 
@@ -44,6 +57,10 @@ const readSpans = ({ resourceSpans }: Export): Span[] =>
   resourceSpans.flatMap(({ resource, scopeSpans }) => {
     const service = resource.attributes.find(({ key }) => key === 'service.name')?.value.stringValue ?? '';
     return scopeSpans.flatMap(({ spans }) =>
-      spans.map(({ name, traceId, spanId, parentSpanId }) => ({ service, name, traceId, spanId, parentSpanId })),
+      spans.map(({ name, traceId, spanId, parentSpanId, links = [], attributes = [] }) => ({
+        ...{ service, name, traceId, spanId, parentSpanId },
+        links: links.map((link) => link.spanId),
+        attributes: Object.fromEntries(attributes.map(({ key, value }) => [key, value.stringValue])),
+      })),
     );
   });

@@ -1,6 +1,8 @@
+import { randomBytes } from 'node:crypto';
 import { createLineOa, createOrganization } from '@dueline/accounts';
 import { createCampaign } from '@dueline/campaigns';
 import { scheduleAsSeen } from '@dueline/campaigns/testing';
+import { inTransaction, sql } from '@dueline/db';
 import { type Stack, startStack } from '@dueline/demo';
 import { sleep } from '@dueline/kernel';
 import { nthUserId } from '@dueline/line-simulator';
@@ -88,6 +90,68 @@ test('one trace leads from the change of an attribute to the request at LINE, th
   expect([...servicesOf(pushes()[0])].sort()).toEqual(['line-delivery', 'pg-listener', 'trigger-worker']);
   for (const push of pushes()) expect(rootOf(push)).toMatchObject({ service: 'pg-listener' });
 });
+
+/** A change of an attribute by somebody who traces: the id of the trace and of the writer's span. */
+async function moveTraced(city: string, number: number): Promise<{ traceId: string; spanId: string }> {
+  const [traceId, spanId] = [randomBytes(16).toString('hex'), randomBytes(8).toString('hex')];
+  await inTransaction(stack.database.db, async (tx) => {
+    await tx.execute(sql`select set_config('app.traceparent', ${`00-${traceId}-${spanId}-01`}, true)`);
+    await tx.execute(
+      sql`update line_user set attributes = attributes || ${JSON.stringify({ city })}::jsonb where user_id = ${nthUserId('e2', number)}`,
+    );
+  });
+  return { traceId, spanId };
+}
+
+test("the trace of whoever wrote the change goes on, through every hop and a scheduler, to LINE's request id, now and later", async () => {
+  await stack.apps.get('trigger-worker')?.stop();
+  await stack.restart('trigger-worker', { INLINE_PROFILE: 'false' }); // what is due goes by cron-scheduler and its queue
+  const { traceId, spanId } = await moveTraced('京都', 6);
+  expect(await receiptsOf([6], 2)).toEqual(['later', 'now']);
+
+  const pushes = () => collector.spans.filter((span) => span.traceId === traceId && span.name === 'LINE push');
+  await until(() => pushes().length >= 2);
+  const requestIds = (await stack.line.receiptsSince(0))
+    .filter(({ user }) => user === nthUserId('e2', 6))
+    .map(({ requestId }) => requestId);
+  expect(
+    pushes()
+      .map(({ attributes }) => attributes['line.request_id'])
+      .toSorted(),
+  ).toEqual(requestIds.toSorted());
+  for (const push of pushes()) expect(rootOf(push).parentSpanId).toBe(spanId);
+
+  // Each decision and request is linked to the message that led to it, whose trace is that of whoever announced it.
+  const led = (): string[] => [
+    ...new Set(
+      pushes()
+        .flatMap((push) => chain(push))
+        .map(({ service, name }) => `${service}: ${name}`),
+    ),
+  ];
+  const hops = [
+    'pg-listener: announce attribute_changed',
+    'pg-listener: publish attribute_changed',
+    'trigger-worker: process attribute_changed',
+    'trigger-worker: decide rule',
+    'cron-scheduler: publish scheduled_action_fire',
+    'trigger-worker: process scheduled_action_fire',
+    'trigger-worker: decide scheduled action',
+    'trigger-worker: publish action_execute',
+    'line-delivery: process action_execute',
+    'line-delivery: LINE push',
+  ];
+  await until(() => hops.every((hop) => led().includes(hop)));
+  expect(led()).toEqual(expect.arrayContaining(hops));
+  await stack.apps.get('trigger-worker')?.stop();
+  await stack.restart('trigger-worker');
+});
+
+/** A span and all that led to it, by parents and links. */
+function chain(span: Span): Span[] {
+  const before = collector.spans.filter(({ spanId }) => spanId === span.parentSpanId || span.links.includes(spanId));
+  return [span, ...before.flatMap(chain)];
+}
 
 const servicesOf = (span: Span | undefined) =>
   new Set(collector.spans.filter(({ traceId }) => traceId === span?.traceId).map(({ service }) => service));

@@ -12,7 +12,7 @@ import {
 import { errorText } from '@dueline/kernel';
 import type { LineClient } from '@dueline/line-client';
 import { discarded, type Handler, type Log } from '@dueline/mq';
-import { type Reach, withSpan } from '@dueline/runtime';
+import { currentTraceparent, type Reach, withSpan } from '@dueline/runtime';
 import { type MenuLine, menuCalls } from './ask-menus.ts';
 import { resultOf } from './attempt-result.ts';
 import { beginBy, type KnownSend } from './begin.ts';
@@ -110,10 +110,11 @@ async function sendAndSettle(
   ask: () => Promise<AttemptResult>,
 ): Promise<void> {
   const fields = { deliveryId: delivery.id, lineOaId: delivery.lineOaId, attempt: delivery.attemptNo };
+  const cause = currentTraceparent(); // the message that brought the ticket, in a trace of its own where the delivery has one
   try {
     const result = await withSpan(
       `LINE ${delivery.endpoint}`,
-      { parent: delivery.traceparent ?? undefined, kind: 'client' },
+      { parent: delivery.traceparent ?? undefined, links: cause === undefined ? [] : [cause], kind: 'client' },
       async (span) => {
         const askedAt = performance.now();
         const answer = await ask();

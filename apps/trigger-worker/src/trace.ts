@@ -6,5 +6,7 @@ import { currentTraceparent, withSpan } from '@dueline/runtime';
  */
 export async function traceDecision(name: string, rowTraceparent: string | null): Promise<string | undefined> {
   if (rowTraceparent === null && currentTraceparent() === undefined) return undefined;
-  return withSpan(name, { parent: rowTraceparent ?? undefined }, () => currentTraceparent());
+  const cause = currentTraceparent(); // the message that brought the row, in a trace of its own where the row has one
+  const links = cause === undefined ? [] : [cause];
+  return withSpan(name, { parent: rowTraceparent ?? undefined, links }, () => currentTraceparent());
 }

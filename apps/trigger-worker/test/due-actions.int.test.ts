@@ -51,8 +51,8 @@ async function waitingActions(db: Db, users: number, reEvaluate = false) {
 
 /** Each profile, as a way to decide everything that is due. */
 const PROFILES = {
-  queue: async (db: Db) => {
-    const deps = decideDeps(db);
+  queue: async (db: Db, late: number[] = []) => {
+    const deps = { ...decideDeps(db), onLate: (seconds: number) => late.push(seconds) };
     for (
       let tickets = await claimBatch(db, claim('queue'));
       tickets.length > 0;
@@ -65,8 +65,8 @@ const PROFILES = {
     }
     return deps;
   },
-  inline: async (db: Db) => {
-    const deps = decideDeps(db);
+  inline: async (db: Db, late: number[] = []) => {
+    const deps = { ...decideDeps(db), onLate: (seconds: number) => late.push(seconds) };
     const process = processDueActions(deps, claim('inline', 3));
     while (await process());
     return deps;
@@ -89,6 +89,20 @@ test.for(profiles)('%s: nothing is decided before its time, everything when it h
   expect(await count(db, 'scheduled_action', `status = 'done'`)).toBe(10);
   expect(await count(db, 'delivery', `kind = 'action' and logical_id = scheduled_action_id::text`)).toBe(10);
   expect(await decisions(db)).toEqual({ 'fired: due': 10, 'scheduled: matched': 10 });
+});
+
+test.for(profiles)('%s: how late each action was is told once, for metrics', async (profile) => {
+  await using database = await testDb();
+  const { db } = database;
+  await waitingActions(db, 3);
+  await moveProductTime(db, 80); // they wait for a minute
+
+  const late: number[] = [];
+  await PROFILES[profile](db, late);
+  await PROFILES[profile](db, late);
+  expect(late).toHaveLength(3);
+  expect(Math.min(...late)).toBeGreaterThanOrEqual(20);
+  expect(Math.max(...late)).toBeLessThan(3_600);
 });
 
 test('a backlog is decided by three lanes that go on from run to run, each action once; what comes after it is decided as ever', async () => {

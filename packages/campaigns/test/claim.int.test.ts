@@ -44,10 +44,22 @@ test('a claim tells where the ticket goes, and the seeds’ payload with its fen
   const audienceId = await insertAudience(own.db, tenant, await insertUsers(own.db, tenant, 1));
   const multicast = await dueCampaign(own.db, tenant, { audienceId });
   const broadcast = await dueCampaign(own.db, tenant);
-  expect(await claimCampaigns(own.db, { claimedBy: 'd:1', limit: 10 })).toEqual([
+  const claimed = await claimCampaigns(own.db, { claimedBy: 'd:1', limit: 10 });
+  expect(claimed).toMatchObject([
     { castType: 'multicast', ticket: { ...tenant, campaignId: multicast.id, audienceId, fence: '2' } },
     { castType: 'broadcast', ticket: { ...tenant, campaignId: broadcast.id, audienceId: null, fence: '2' } },
   ]);
+});
+
+test('a claim tells how late a campaign starts, and not of one that goes on', async () => {
+  await dueCampaign(own.db, tenant, { startDate: new Date(Date.now() - 5_000).toISOString() });
+  const late = async () =>
+    (await claimCampaigns(own.db, { claimedBy: 'd:1', limit: 10 })).map((one) => one.lateSeconds);
+  const [first = 0] = await late();
+  expect(first).toBeGreaterThanOrEqual(5);
+  expect(first).toBeLessThan(3_600);
+  await own.db.$client.query(`update campaign set status = 'scheduled', fence = fence + 1, frozen_at = app_now()`);
+  expect(await late()).toEqual([undefined]);
 });
 
 test('what is not due, too late, deleted or no longer scheduled is not claimed; what never started too late fails [SEM-039]', async () => {

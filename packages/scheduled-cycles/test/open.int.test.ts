@@ -123,10 +123,12 @@ test('a stopped account opens nothing; when it goes on, what it missed is a misf
   await plannedRule(own.db, tenant, hourly);
   await own.db.$client.query('update line_oa set stopped_at = app_now()');
   await travelTo(own.db, '2100-01-01T02:30:00Z');
-  expect(await open()).toEqual({ opened: 0, skipped: 0, looked: 0 });
+  expect(await open()).toEqual({ opened: 0, skipped: 0, lateSeconds: [], looked: 0 });
   expect(await cyclesWithin(own.db, 2_000)).toEqual([]);
   await own.db.$client.query('update line_oa set stopped_at = null');
-  expect(await open()).toEqual({ opened: 1, skipped: 1, looked: 1 });
+  const { lateSeconds, ...counts } = await open();
+  expect(counts).toEqual({ opened: 1, skipped: 1, looked: 1 });
+  expect(lateSeconds).toEqual([expect.closeTo(1_800, -3)]); // the one of two o'clock, at half past
 });
 
 test('the look ahead tells when the next cycle is due, and that there is something to plan', async () => {
