@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { QUEUES } from '@dueline/contracts';
+import { QUEUES, type Ticket } from '@dueline/contracts';
 import { jumpAhead } from '@dueline/db';
 import { APP_NAMES, type AppName, type Stack, startStack } from '@dueline/demo';
 import { sleep } from '@dueline/kernel';
@@ -110,7 +110,7 @@ async function playMorning({ stack, cast, planned }: Play): Promise<string[]> {
     tenant.lineOaId,
   ]);
   await addAudienceMembers(db, tenant, { audienceId, userIds: rows.map(({ user_id }) => user_id) });
-  const adjust = async ({ id }: { id: string }) => {
+  const adjust = async ({ id }: Ticket) => {
     await db.$client.query('update campaign set max_per_minute = 15 where id = $1', [id]); // a chunk in 33 minutes
   };
   planned.push(...(await story.campaign(db, cast, { part: 'paced', lid: 'paced', inSeconds: 1, audienceId, adjust })));

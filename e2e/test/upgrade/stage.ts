@@ -162,8 +162,10 @@ function createFleet({ place, line, old, logFolder }: FleetOptions) {
   const startOne = async (age: Age, name: AppName): Promise<void> => {
     const app = await startApp(name, {
       ...{ ...settings, appsFolder: join(folderOf(age), 'apps'), logFolder: join(logFolder, age) },
-      // the kept release knew no roles: its processes own the database
-      env: { ...SETTINGS, ...(age === 'old' ? { DATABASE_URL: databaseUrl } : {}), INSTANCE_NAME: `${age}-${name}` },
+      env: {
+        ...{ ...SETTINGS, INSTANCE_NAME: `${age}-${name}` },
+        ...(age === 'old' && { DATABASE_URL: databaseUrl, AMQP_URL: amqpUrl }), // the release knows no other role than the owner
+      },
     });
     running.set(`${age} ${name}`, app);
     void app.gone.then(() => {
