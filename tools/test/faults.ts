@@ -209,6 +209,16 @@ export const FAULTS: Readonly<Record<string, readonly Fault[]>> = {
       says: ['packages/kernel/README.md', 'packages/planted/src/x.ts'],
     },
     {
+      name: 'place in a page that is gone',
+      plants: [
+        {
+          path: 'packages/kernel/README.md',
+          change: (before) => `${before}\n[x](../../docs/events.md#planted-heading)\n`,
+        },
+      ],
+      says: ['packages/kernel/README.md', '#planted-heading', 'docs/events.md'],
+    },
+    {
       name: 'path inside its package that is gone',
       plants: [{ path: 'packages/runtime/README.md', change: (before) => `${before}\nSee \`src/planted.ts\`.\n` }],
       says: ['packages/runtime/README.md', 'packages/runtime/src/planted.ts'],

@@ -166,7 +166,7 @@ const applyWork =
         await recordDeed(tx, account, { operation: 'rules_apply', before: {}, after: { changed }, ...signed });
       return done;
     });
-    const again = `./dueline rules apply ${paths.join(' ')}`;
+    const again = `./dueline rules apply ${paths.join(' ')} --account ${account.lineOaId}`;
     return { json: applied, lines: renderApplied(applied, again), isWhole: true };
   };
 
