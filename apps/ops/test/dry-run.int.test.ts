@@ -176,6 +176,29 @@ test.for([
   expect((await run(file, ...args)).error).toContain(problem);
 });
 
+test('clocks that are changed leave out or move a cycle as the rule says', async () => {
+  const cyclesOf = async (name: string, gap: object) => {
+    const sourceConfig = { cron: '30 2 * * *', timezone: 'Europe/Berlin', ...gap };
+    const file = await write(name, { ...DAILY, sourceConfig });
+    const { out } = await run(file, '--from', '2099-03-28', '--to', '2099-03-31', '--json'); // the gap is on the 29th
+    return (JSON.parse(out) as { draft: { cycles: number } }).draft.cycles;
+  };
+  expect(await cyclesOf('moved.json', {})).toBe(3);
+  expect(await cyclesOf('left-out.json', { gap: 'skip' })).toBe(2);
+});
+
+test('more people and cycles than one dry run looks at are told what would fit', async () => {
+  await own.db.$client.query(
+    `insert into line_user (organization_id, line_oa_id, user_id)
+     select $1, $2, 'U' || lpad(to_hex(n), 32, '0') from generate_series(10, 10007) as n`,
+    [tenant.organizationId, tenant.lineOaId],
+  );
+  const file = await write('often.json', EVERY_MINUTE);
+  expect((await run(file, '--next', '1000')).error).toContain(
+    '10,001 people and 1,000 cycles are more than the 10,000,000 meetings of one dry run: choose a range of 999 cycles at most',
+  );
+});
+
 test('a rule that events set off has no future, and one that is none is told so', async () => {
   const rules = await write('rules.json', [gold, { ...gold, frequency: 'hourly' }]);
   expect((await run(`${rules}#0`, '--next', '3')).error).toContain('the draft has no cycles to count');

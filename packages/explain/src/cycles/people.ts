@@ -1,7 +1,8 @@
+import { NO_AUDIENCES } from '@dueline/conditions';
 import { sql, type Tx } from '@dueline/db';
 import { loadMemberships, membershipKey } from '@dueline/recipients';
 import { requirementsOf } from '@dueline/trigger-rules';
-import { loadPeopleThen, type PeopleThen } from '../people-then.ts';
+import { loadPeopleThen, type PeopleThen, type PersonThen } from '../people-then.ts';
 import type { TimedRule } from './timed-rule.ts';
 
 /** People whom cycles may meet: all that the account knows, or the members of the rule's audience, as it is now; rows `person`. */
@@ -51,14 +52,29 @@ export async function loadPeople(
     userIds.flatMap((userId) => audiences.map((audienceId) => ({ organizationId, lineOaId, userId, audienceId }))),
   );
   return {
-    asOf,
+    asOf: remembered(asOf),
     audiencesOf: (userId) =>
-      new Map(
-        audiences.flatMap((audienceId) => {
-          const isMember = members.get(membershipKey({ audienceId, userId }));
-          return isMember === undefined ? [] : [[audienceId, isMember] as const];
-        }),
-      ),
+      audiences.length === 0
+        ? NO_AUDIENCES
+        : new Map(
+            audiences.flatMap((audienceId) => {
+              const isMember = members.get(membershipKey({ audienceId, userId }));
+              return isMember === undefined ? [] : [[audienceId, isMember] as const];
+            }),
+          ),
+  };
+}
+
+/** Each person at each instant is put together once: they are asked for when a cycle is read, and when its action is due. */
+function remembered(asOf: PeopleThen): PeopleThen {
+  const known = new Map<string, Map<number, PersonThen | undefined>>();
+  return (userId, micros) => {
+    const ofUser = known.get(userId) ?? new Map<number, PersonThen | undefined>();
+    known.set(userId, ofUser);
+    if (ofUser.has(micros)) return ofUser.get(micros);
+    const then = asOf(userId, micros);
+    ofUser.set(micros, then);
+    return then;
   };
 }
 

@@ -44,12 +44,12 @@ export async function createCycleRun(tx: Tx, account: Account, { rule, range }: 
   if (cycles.length > 0) checkSize(await countPeople(tx, of), cycles.length);
   const tally = createTally(cycles.length);
   const ahead = await createAhead(tx, range);
-  const days = cycles.map((at) => dayOf(at, account));
+  const when = cycles.map((at) => ({ day: dayOf(at, account), at: textOf(at) }));
   let uncertain = 0;
   const tell = (userId: string) => (fate: Fate) => {
     if (fate.isUncertain) uncertain += 1;
-    const day = days[fate.n] ?? '';
-    tally.count(day, fate.verdict, { userId, eventId: null, at: textOf(cycles[fate.n] ?? 0) });
+    const { day, at } = when[fate.n] ?? { day: '', at: '' };
+    tally.count(day, fate.verdict, { userId, eventId: null, at });
     if (fate.message === undefined) return;
     tally.message(day, fate.message.became);
     ahead.count(fate.message);
