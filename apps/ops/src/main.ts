@@ -18,7 +18,7 @@ import { runMenus } from './menus.ts';
 import { runMigrate } from './migrate.ts';
 import { applyRoles, checkRoles, printRoles } from './roles.ts';
 import { runRules } from './rules/index.ts';
-import { applyTopology, checkTopology } from './topology.ts';
+import { applyTopology, checkTopology, grantPermissions, printPermissions } from './topology.ts';
 
 const HELP = `usage: dueline <command>
 
@@ -28,6 +28,8 @@ const HELP = `usage: dueline <command>
   roles --sql        what an administrator runs once where the owner may not make roles
   topology           declare exchanges, queues and policies (AMQP_URL, AMQP_MANAGEMENT_URL)
   topology --check   say what the broker lacks or has differently; exit 1 if anything
+  topology --permissions          give the broker's users, called as the apps are, what their apps do, and no more
+  topology --permissions --json   print the same as a definitions file
   account            stop, resume, pause or unpause an account, or store its token; \`dueline account\` says how (DATABASE_URL)
   audit [--json]     check what must always be true of the data; exit 1 if anything is not (DATABASE_URL)
   actions …          see and change waiting work; 'actions --help' says how (DATABASE_URL)
@@ -59,6 +61,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<void>>> = {
   'roles --sql': async () => printRoles(env, print),
   topology: () => applyTopology({ env, print, log }),
   'topology --check': () => checkTopology({ env, print, log }),
+  'topology --permissions': () => grantPermissions({ env, print }),
+  'topology --permissions --json': async () => printPermissions({ env, print }),
 };
 
 /** The login name, for the audit trail; a container may have none. */

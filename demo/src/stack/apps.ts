@@ -63,7 +63,7 @@ export async function startApp(name: AppName, settings: AppSettings): Promise<Ap
       HTTP_HOST: '127.0.0.1',
       HTTP_PORT: '0',
       DATABASE_URL: asLogin(settings.databaseUrl, settings.logins[name]),
-      AMQP_URL: settings.amqpUrl,
+      AMQP_URL: asLogin(settings.amqpUrl, settings.logins[name]),
       REDIS_URL: settings.redisUrl,
       LINE_API_URL: settings.lineApiUrl,
       SECRETS_KEY: settings.secretsKey,

@@ -6,6 +6,7 @@ import {
   removeDatabaseLogins,
   type ServiceUrls,
 } from '@dueline/local-services';
+import { grantBrokerUsers, ROUTED_APPS, removeBrokerUsers } from '@dueline/mq';
 import pg from 'pg';
 import { manageRabbit } from './rabbitmq.ts';
 
@@ -36,6 +37,11 @@ export async function createPlace(urls: ServiceUrls, name: string): Promise<Plac
   await administer(urls.databaseUrl, `create database ${name}`);
   await addDatabaseLogins(urls.databaseUrl, logins);
   await manageRabbit(urls.amqpManagementUrl, 'PUT', `/vhosts/${name}`); // its creator has full rights on it
+  const broker = { url: amqpUrl.href, managementUrl: urls.amqpManagementUrl };
+  await grantBrokerUsers(
+    broker,
+    ROUTED_APPS.map((app) => ({ app, ...logins[app] })),
+  );
   return {
     databaseUrl: databaseUrl.href,
     amqpUrl: amqpUrl.href,
@@ -44,6 +50,10 @@ export async function createPlace(urls: ServiceUrls, name: string): Promise<Plac
     logins,
     remove: async () => {
       await manageRabbit(urls.amqpManagementUrl, 'DELETE', `/vhosts/${name}`);
+      await removeBrokerUsers(
+        broker,
+        ROUTED_APPS.map((app) => logins[app].user),
+      );
       await administer(urls.databaseUrl, `drop database ${name} with (force)`);
       await removeDatabaseLogins(urls.databaseUrl, logins);
     },

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { QUEUES } from '@dueline/contracts';
 import { type Database, installTimeMachine, migrate, openDatabase, type ProductTime } from '@dueline/db';
 import type { ChannelConfig } from '@dueline/line-simulator';
-import { provideServices, type Services } from '@dueline/local-services';
+import { type AppLogins, provideServices, type Services } from '@dueline/local-services';
 import { declareTopology, type Log } from '@dueline/mq';
 import { APP_NAMES, type App, type AppName, type AppSettings, startApp, untilReady } from './apps.ts';
 import { newLogFolder } from './logs.ts';
@@ -20,6 +20,8 @@ export interface Stack {
   readonly amqpUrl: string;
   readonly amqpManagementUrl: string;
   readonly redisUrl: string;
+  /** By what each app logs in; the URLs above are those of the owner. */
+  readonly logins: AppLogins;
   readonly line: LineSimulator;
   readonly apps: ReadonlyMap<AppName, App>;
   readonly secretsKey: Buffer;
@@ -114,6 +116,7 @@ async function startAll(options: StackOptions, undo: (() => Promise<void>)[]): P
   const { source } = services;
   return {
     ...{ database, databaseUrl, amqpUrl, amqpManagementUrl, redisUrl, line, apps, secretsKey, logFolder, source },
+    logins: place.logins,
     ...createStarts(all, { apps, settings }),
     travel: (seconds) => travel(database.db, line, seconds),
   };

@@ -72,6 +72,7 @@ export {
 } from './messages.ts';
 export { attributeName, MAX_ATTRIBUTE_NAME_LENGTH } from './names.ts';
 export { type Recipient, type Rendered, renderMessages, renderWebhookData } from './render.ts';
+export { ROUTES, type RoutedApp, type Routes } from './routes.ts';
 export { type ScheduledTimeConfig, scheduledTimeConfig } from './schedules.ts';
 export {
   customEventName,

@@ -2,6 +2,16 @@ export { type BrokerOptions, connectBroker } from './broker.ts';
 export { MAX_BODY_BYTES, TICK } from './codec.ts';
 export { type DeclareOptions, declareTopology } from './declare.ts';
 export {
+  type BrokerPermissions,
+  type BrokerUser,
+  grantBrokerUsers,
+  type PermissionDefinitions,
+  permissionsAsDefinitions,
+  permissionsOf,
+  ROUTED_APPS,
+  removeBrokerUsers,
+} from './permissions.ts';
+export {
   type BindingSpec,
   deadLetterQueue,
   describeTopology,
