@@ -36,7 +36,7 @@ export function renderDryRun(run: DryRun, { name, zone }: { name: string; zone: 
 function firesOf({ fires, people: reached, events, cycles }: RunOfRule): string {
   const times = `${many(fires, 'time', 'times')} for ${people(reached)}`;
   if (cycles === null) return `${times}, of ${many(events, 'event', 'events')} that it listens to`;
-  return `${times}; ${many(cycles, 'cycle meets', 'cycles meet')} somebody ${many(events, 'time', 'times')}`;
+  return `${times}, of ${many(events, 'meeting', 'meetings')} with a person in ${many(cycles, 'cycle', 'cycles')}`;
 }
 
 /** What is still to come, against what is left of the month. */
@@ -47,7 +47,7 @@ function renderAhead({ thisMonth, later, month }: NonNullable<DryRun['ahead']>):
       ? 'LINE has not told within the hour how many are left'
       : month.known === 'no_limit'
         ? 'LINE names no limit'
-        : `${count(month.left)} are left${month.left < thisMonth ? `: ${count(thisMonth - month.left)} too few` : ''}`;
+        : `${count(month.left)} are left${month.left < thisMonth ? `, ${count(thisMonth - month.left)} too few` : ''}`;
   return [`month     ${count(thisMonth)} of them are still to come in this month of LINE: ${left}${after}`];
 }
 

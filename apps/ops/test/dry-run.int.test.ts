@@ -130,7 +130,7 @@ test('what a rule that is set off by time will do is told for each day to come, 
   const file = await write('daily.json', { ...DAILY, sourceConfig: { cron: '0 9 * * *', conditions: golden } });
   const { out, code } = await run(file, '--next', '7d');
   expect(code).toBe(0);
-  expect(out).toContain('fires     7 times for 1 person; 7 cycles meet somebody 21 times');
+  expect(out).toContain('fires     7 times for 1 person, of 21 meetings with a person in 7 cycles');
   expect(out.match(/\n\d{4}-\d\d-\d\d +3 +1 +1 {2}▇+/g)).toHaveLength(7);
   expect(out).toMatch(/cancelled +conditions_no_longer_hold +14\nfired +due +7\n/);
   expect(out).toMatch(/\nmonth {5}\d of them are still to come in this month of LINE: 2 are left/);
