@@ -34,7 +34,7 @@ export interface AnnounceDeps {
  * @returns True when there may be more to do at once.
  */
 export function announceOutboxEvents(deps: AnnounceDeps): () => Promise<boolean> {
-  const count = createCount(deps.db);
+  const count = createCount(deps);
   let foundAt = Number.NEGATIVE_INFINITY;
   return async () => {
     if (deps.broker.state() !== 'ready') return false;
@@ -53,12 +53,12 @@ export function announceOutboxEvents(deps: AnnounceDeps): () => Promise<boolean>
 }
 
 /** How many events are announced and undecided, counted now and then: a claim must not cost what others still have to decide. */
-function createCount(db: AnnounceDeps['db']) {
+function createCount({ db, limits }: Pick<AnnounceDeps, 'db' | 'limits'>) {
   let [published, countedAt] = [0, Number.NEGATIVE_INFINITY];
   return {
     published: async (): Promise<number> => {
       const now = performance.now();
-      if (now < countedAt + COUNT_HOLDS_MS) return published;
+      if (now < countedAt + COUNT_HOLDS_MS && published < limits.maxPublished) return published;
       published = await countPublished(db);
       countedAt = now;
       return published;

@@ -13,7 +13,7 @@ export async function installTimeMachine(db: Db): Promise<void> {
     grant select on product_time_offset to public;
     insert into product_time_offset default values on conflict do nothing;
     create or replace function app_now() returns timestamptz language sql stable parallel safe as
-      $$ select now() + (select ahead from product_time_offset) $$`);
+      $$ select now() + (select ahead from public.product_time_offset) $$`);
 }
 
 /** Whether product time of this database can be moved. */
