@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { createLineOa, createOrganization } from '@dueline/accounts';
 import { createCampaign } from '@dueline/campaigns';
 import { scheduleAsSeen } from '@dueline/campaigns/testing';
@@ -41,7 +43,7 @@ const PANELS = DASHBOARDS.flatMap(({ title: dashboard, rows }) =>
     panels.flatMap(({ title, queries, mayBeEmpty = false }) =>
       queries.map(({ expr }) => ({
         panel: `${dashboard} / ${title}`,
-        expr: filledIn(expr, { every: 10 }),
+        expr: filledIn(expr, { every: 30 }),
         mayBeEmpty,
       })),
     ),
@@ -99,12 +101,14 @@ describe.skipIf(NEEDS !== '')(`what is watched${NEEDS}`, () => {
     expect(wrong.filter((one) => one.unserved.length > 0)).toEqual([]);
   });
 
-  test('every metric of ours says what it is, in a base unit, with labels of few values', () => {
+  test('every metric of ours is in docs/operating.md, in a base unit, with labels of few values', () => {
     const ours = scraped.flatMap(({ series }) => series.filter(({ __name__ = '' }) => __name__.startsWith('dueline_')));
     expect(ours.length).toBeGreaterThan(200);
-    for (const { declared } of scraped)
-      for (const name of [...declared].filter((one) => one.startsWith('dueline_')))
-        expect(name).not.toMatch(/_(ms|millis|minutes|hours|kb|percent)(_|$)/);
+    const page = readFileSync(join(ROOT, 'docs/operating.md'), 'utf8');
+    for (const name of scraped.flatMap(({ declared }) => [...declared].filter((one) => one.startsWith('dueline_')))) {
+      expect({ name, isDocumented: new RegExp(`\`${name}[{\`]`).test(page) }).toEqual({ name, isDocumented: true });
+      expect(name).not.toMatch(/_(ms|millis|minutes|hours|kb|percent)(_|$)/);
+    }
     const values = Map.groupBy(ours, ({ __name__ }) => __name__);
     for (const [name, series] of values) expect({ name, many: series.length > 1_000 }).toEqual({ name, many: false });
     expect(JSON.stringify(ours)).not.toContain(nthUserId('b0', 0));
@@ -114,21 +118,20 @@ describe.skipIf(NEEDS !== '')(`what is watched${NEEDS}`, () => {
     const watcher = await startPrometheus(programOf(prometheus, 'prometheus'), targets);
     watchers.push(watcher);
     const ask = (query: string) => evaluate(watcher.url, query);
+    const asked = () => Promise.all(PANELS.map(async (panel) => ({ ...panel, ...(await ask(panel.expr)) })));
+    // On a busy machine a scrape may be late: it is looked again until all have come.
+    const patience = { timeout: 120_000, interval: 1_000 };
+    await expect.poll(() => ask('count(up == 1)'), patience).toMatchObject({ values: [String(targets.length)] });
+    expect((await asked()).filter(({ error }) => error !== undefined)).toEqual([]);
     await expect
-      .poll(async () => Number((await ask('count(count_over_time(up[1m]) > 3)')).values[0] ?? 0), {
-        timeout: 90_000,
-        interval: 500,
-      })
-      .toBe(targets.length);
-
-    const down = await ask('up == 0');
-    expect(down.values).toEqual([]);
-    const answers = await Promise.all(PANELS.map(async (panel) => ({ ...panel, ...(await ask(panel.expr)) })));
-    expect(answers.filter(({ error }) => error !== undefined)).toEqual([]);
-    expect(answers.filter(({ values, mayBeEmpty }) => values.length === 0 && !mayBeEmpty)).toEqual([]);
+      .poll(
+        async () => (await asked()).filter(({ values, mayBeEmpty }) => values.length === 0 && !mayBeEmpty),
+        patience,
+      )
+      .toEqual([]);
     const alerts = await Promise.all(ALERTS.map(async (alert) => ({ ...alert, ...(await ask(alert.expr)) })));
     expect(alerts.filter(({ error }) => error !== undefined)).toEqual([]);
-    await expect.poll(() => unhealthyRules(watcher.url), { timeout: 30_000 }).toEqual([]);
+    await expect.poll(() => unhealthyRules(watcher.url), patience).toEqual([]);
   });
 });
 

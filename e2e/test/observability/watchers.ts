@@ -15,7 +15,7 @@ export interface Watcher {
   stop(): Promise<void>;
 }
 
-/** A Prometheus of its own that scrapes the targets each second and has the alerts. */
+/** A Prometheus of its own that scrapes the targets every two seconds and has the alerts. */
 export async function startPrometheus(program: string, targets: readonly Target[]): Promise<Watcher> {
   const folder = mkdtempSync(join(tmpdir(), 'dueline-prometheus-'));
   writeFileSync(join(folder, 'alerts.yml'), ruleFile());
@@ -56,7 +56,7 @@ export async function startPostgresExporter(program: string, databaseUrl: string
 }
 
 const configuration = (targets: readonly Target[]): object => ({
-  global: { scrape_interval: '1s', evaluation_interval: '1s' },
+  global: { scrape_interval: '2s', evaluation_interval: '2s' },
   rule_files: ['alerts.yml'],
   scrape_configs: targets.map(({ job, url }) => {
     const { host, pathname, searchParams } = new URL(url);
