@@ -13,7 +13,7 @@ async function keeping() {
   const tell = (level: string) => (fields: object, text: string) => said.push({ level, text, ...fields });
   const log = { debug: tell('debug'), info: tell('info'), warn: tell('warn'), error: tell('error') };
   const metrics = createMetrics({ service: 'test' });
-  const keep = keepPartitions({ db: own.db, log, metrics, retention: RETENTION });
+  const keep = keepPartitions({ db: own.as('cron-scheduler'), log, metrics, retention: RETENTION });
   const figures = async () =>
     (await metrics.text())
       .split('\n')

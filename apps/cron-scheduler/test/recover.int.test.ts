@@ -41,7 +41,7 @@ const schedule = (count: number, triggerRuleId: string | null, delaySeconds = 3_
 
 async function recover(): Promise<[string, number][]> {
   const reports: [string, number][] = [];
-  await recoverRows({ db: own.db, onRecovered: (what, count) => reports.push([what, count]) })();
+  await recoverRows({ db: own.as('cron-scheduler'), onRecovered: (what, count) => reports.push([what, count]) })();
   return reports;
 }
 const statuses = () =>

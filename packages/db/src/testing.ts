@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { inject } from 'vitest';
-import { type Db, openDatabase } from './open.ts';
+import { type Database, type Db, openDatabase } from './open.ts';
 import type { AppWithRole } from './privileges/table.ts';
 import { installTimeMachine } from './time-machine.ts';
 
@@ -21,6 +21,8 @@ export interface TestDb extends AsyncDisposable {
   readonly url: string;
   /** The same database for an app, with the rights of its role. */
   readonly urlOf: (app: AppWithRole) => string;
+  /** It, opened so; closed with this one. */
+  readonly as: (app: AppWithRole) => Db;
 }
 
 async function administer(statement: string): Promise<void> {
@@ -40,21 +42,28 @@ export async function testDb({ empty = false }: { empty?: boolean } = {}): Promi
   await administer(`create database ${name} template ${template} strategy file_copy`);
   const url = new URL(inject('postgresUrl'));
   url.pathname = `/${name}`;
-  const database = openDatabase({
-    url: url.href,
-    applicationName: 'test',
-    maxConnections: 24,
-    onError: () => undefined, // a test that kills its connections means to
-  });
+  const opened: Database[] = [];
+  const open = (as: string): Db => {
+    const database = openDatabase({
+      url: as,
+      applicationName: 'test',
+      maxConnections: 24,
+      onError: () => undefined, // a test that kills its connections means to
+    });
+    opened.push(database);
+    return database.db;
+  };
+  const urlOf = (app: AppWithRole): string => {
+    const { user = '', password = '' } = inject('appLogins')[app] ?? {};
+    return Object.assign(new URL(url), { username: user, password }).href;
+  };
   return {
-    db: database.db,
+    db: open(url.href),
     url: url.href,
-    urlOf: (app) => {
-      const { user = '', password = '' } = inject('appLogins')[app] ?? {};
-      return Object.assign(new URL(url), { username: user, password }).href;
-    },
+    urlOf,
+    as: (app) => open(urlOf(app)),
     [Symbol.asyncDispose]: async () => {
-      await database.close();
+      await Promise.all(opened.map((database) => database.close()));
       await administer(`drop database ${name} with (force)`);
     },
   };

@@ -192,7 +192,9 @@ export const PRIVILEGES: Readonly<Record<AppWithRole, Readonly<Record<string, Ri
     campaign_chunk: ADDS,
     audience: READS,
     audience_member: READS,
-    line_user: { select: ['organization_id', 'line_oa_id', 'user_id', 'is_following', 'blocked_at', 'timezone'] },
+    line_user: {
+      select: ['organization_id', 'line_oa_id', 'user_id', 'is_following', 'blocked_at', 'timezone', 'created_date'],
+    },
     rich_menu_wish: READS,
     user_rich_menu: { select: ALL, holds: 'user_id' },
     // what is planned for a rule is of a rule that is there
