@@ -88,7 +88,7 @@ const EVERY_APP: Readonly<Record<string, Rights>> = {
 export const PRIVILEGES: Readonly<Record<AppWithRole, Readonly<Record<string, Rights>>>> = {
   'pg-listener': {
     ...EVERY_APP,
-    event_outbox: { select: EVENT, update: ['status', 'fence', 'lease_until'] },
+    event_outbox: { select: [...EVENT, 'ctid'], update: ['status', 'fence', 'lease_until'] },
   },
   'trigger-worker': {
     ...EVERY_APP,
