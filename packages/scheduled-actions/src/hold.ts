@@ -19,8 +19,6 @@ export interface HeldAction extends StoredAction {
   readonly rescueCount: number;
   /** It was in hand when a process may have died, alone or among others: it is decided alone. */
   readonly alone: boolean;
-  /** For how long it has been due, in seconds of product time. */
-  readonly lateSeconds: number;
   /** Its max_lateness is passed. */
   readonly overdue: boolean;
   /** LINE's id of its account. */
@@ -34,6 +32,8 @@ export interface HeldAction extends StoredAction {
   readonly capped: boolean;
   readonly gen: number;
   readonly traceparent: string | null;
+  /** For how long it has been due, in seconds of product time. */
+  readonly lateSeconds: number;
 }
 
 type HeldRow = ActionRow & {
@@ -45,7 +45,6 @@ type HeldRow = ActionRow & {
   retry_count: number;
   rescue_count: number;
   alone: boolean;
-  late: number;
   overdue: boolean | null;
   channel_id: string;
   stopped: boolean;
@@ -54,18 +53,20 @@ type HeldRow = ActionRow & {
   capped: boolean;
   gen: number;
   traceparent: string | null;
+  late: number;
 };
 
 const HELD = sql`
   ${ACTION}, action.fence, source_config::text, delay_spec::text, expires_at is not null as is_waiting, branch, retry_count,
-  rescue_count, alone, gen, traceparent, extract(epoch from app_now() - execute_at)::float8 as late,
+  rescue_count, alone, gen, traceparent,
   app_now() > due_at + make_interval(secs => max_lateness_seconds) as overdue, account.channel_id,
   account.stopped_at is not null or organization.stopped_at is not null as stopped, account.quiet_policy,
   case when account.quiet_from is not null
        then to_json(after_quiet_hours(app_now(), account.id, account.timezone, account.quiet_zone, account.quiet_from, account.quiet_to,
                                       account.spread_minutes, user_id, action.id)) #>> '{}' end as quiet_until,
   exists (select from frequency_cap as cap where cap.line_oa_id = action.line_oa_id)
-    and not exists (select from trigger_rule as rule where rule.id = action.trigger_rule_id and rule.exempt_from_caps) as capped`;
+    and not exists (select from trigger_rule as rule where rule.id = action.trigger_rule_id and rule.exempt_from_caps) as capped,
+  extract(epoch from app_now() - execute_at)::float8 as late`;
 
 const ACTION_WITH_ACCOUNT = sql`
   scheduled_action as action
@@ -117,7 +118,6 @@ const parseHeld = (row: HeldRow): HeldAction => ({
   retryCount: row.retry_count,
   rescueCount: row.rescue_count,
   alone: row.alone,
-  lateSeconds: row.late,
   overdue: row.overdue ?? false,
   channelId: row.channel_id,
   stopped: row.stopped,
@@ -126,4 +126,5 @@ const parseHeld = (row: HeldRow): HeldAction => ({
   capped: row.capped,
   gen: row.gen,
   traceparent: row.traceparent,
+  lateSeconds: row.late,
 });
