@@ -1,6 +1,6 @@
 import { dueCampaign } from '@dueline/campaigns/testing';
 import { type Db, inTransaction } from '@dueline/db';
-import { columnOf, testDb } from '@dueline/db/testing';
+import { columnOf, type TestDb, testDb } from '@dueline/db/testing';
 import { createDeliveries } from '@dueline/deliveries';
 import { deliveryToCreate } from '@dueline/deliveries/testing';
 import { createSentCountClient } from '@dueline/line-client';
@@ -14,7 +14,7 @@ const DAY = 86_400;
 const log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 
 /** A stage at noon of UTC+9, so that what a test sends is of one day, and a look at what LINE counted. */
-async function noon(db: Db) {
+async function noon({ db, as }: TestDb) {
   const on = await stage(db);
   const [seconds] = await columnOf(
     db,
@@ -25,9 +25,10 @@ async function noon(db: Db) {
   const line = createSentCountClient({ baseUrl: on.simulator.apiUrl });
   onTestFinished(() => line.close());
   const results: string[] = [];
+  const worker = as('line-delivery');
   const look = (changes: Partial<CompareDeps> = {}) =>
     compareSentCounts({
-      ...{ db, line, log, tolerancePercent: 2, channelAccessToken: async () => CHANNEL.channelAccessToken },
+      ...{ db: worker, line, log, tolerancePercent: 2, channelAccessToken: async () => CHANNEL.channelAccessToken },
       onCompared: (result) => results.push(result),
       ...changes,
     })();
@@ -56,7 +57,7 @@ const figures = (db: Db) =>
 test('a chunk that LINE answered with 200 and never delivered is accepted; the day after a person hears of a possible loss, and nothing is sent again [T19]', async () => {
   await using database = await testDb();
   const { db } = database;
-  const on = await noon(db);
+  const on = await noon(database);
   lose(on, 'multicast');
   await sendCampaign(db, on, await audienceOf(db, on.tenant, 1_250));
   expect(await columnOf(db, `select concat_ws(' ', status, count(*)) from delivery group by status`)).toEqual([
@@ -82,7 +83,7 @@ test('a chunk that LINE answered with 200 and never delivered is accepted; the d
 test('who blocked the account and is known to have is not missing; who is not known to have is, up to the tolerance', async () => {
   await using database = await testDb();
   const { db } = database;
-  const on = await noon(db);
+  const on = await noon(database);
   const audienceId = await audienceOf(db, on.tenant, 1_000);
   await on.control('users/block', { channelId: CHANNEL.channelId, userIds: membersOf(220) });
   await sendCampaign(db, on, audienceId);
@@ -100,7 +101,7 @@ test('who blocked the account and is known to have is not missing; who is not kn
 test('a broadcast that reached nobody is missing at least the friends whom we know; a push that did counts for itself', async () => {
   await using database = await testDb();
   const { db } = database;
-  const on = await noon(db);
+  const on = await noon(database);
   await audienceOf(db, on.tenant, 100);
   lose(on, 'broadcast');
   await sendCampaign(db, on);
@@ -118,7 +119,7 @@ test('a broadcast that reached nobody is missing at least the friends whom we kn
 test('while LINE has not counted it is asked every hour, for some days; days that passed unseen are caught up with', async () => {
   await using database = await testDb();
   const { db } = database;
-  const on = await noon(db);
+  const on = await noon(database);
   await sendCampaign(db, on, await audienceOf(db, on.tenant, 10));
   await on.pass(DAY);
   let asked = 0;
