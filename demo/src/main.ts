@@ -110,6 +110,7 @@ async function setScene(stack: Stack, narrator: Narrator): Promise<Told> {
 
 /** By the names that commands and apps read. */
 const environmentOf = (stack: Stack): Readonly<Record<string, string>> => ({
+  DUELINE_DEMO_PID: String(process.pid), // which of several demos the terminal works with
   DATABASE_URL: stack.databaseUrl,
   AMQP_URL: stack.amqpUrl,
   AMQP_MANAGEMENT_URL: stack.amqpManagementUrl,
@@ -159,7 +160,7 @@ async function run(options: Options): Promise<number> {
 
 /** Lines for a shell. */
 async function printEnvironment(): Promise<number> {
-  for (const [name, value] of Object.entries(theDemo().environment))
+  for (const [name, value] of Object.entries(theDemo(process.env.DUELINE_DEMO_PID).environment))
     process.stdout.write(`export ${name}='${value}'\n`);
   return 0;
 }

@@ -18,7 +18,7 @@ else {
   try {
     if (more.length > 0) throw new PermanentError(`one argument at most\n\n${HELP}`);
     const seconds = argument === undefined ? undefined : parseDuration(argument);
-    process.stdout.write(`${await moveTime(theDemo(), seconds)}\n`);
+    process.stdout.write(`${await moveTime(theDemo(process.env.DUELINE_DEMO_PID), seconds)}\n`);
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
     process.exitCode = 1;

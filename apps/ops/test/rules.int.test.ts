@@ -42,7 +42,7 @@ test('a folder of rules is shown, applied by its token, and applied again withou
   await write('notes.txt', 'none of mine');
   const shown = await rules('apply', folder);
   expect(shown.out).toContain('+ welcome gold\n    /name: "welcome gold"');
-  const [, token] = /--confirm (\w+) does it/.exec(shown.out) ?? [];
+  const [, token] = /--account \d+ --confirm (\w+) does it/.exec(shown.out) ?? [];
   expect(await columnOf(own.db, 'select count(*) from trigger_rule')).toEqual(['0']);
   expect((await rules('apply', folder, '--confirm', token ?? '')).out).toMatch(
     /^\+ welcome gold \(rule \d+\)[\s\S]*applied$/,

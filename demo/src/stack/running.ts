@@ -30,9 +30,9 @@ function runningDemos(): RunningDemo[] {
     .filter(({ pid }) => isAlive(pid));
 }
 
-/** The one demo that is up. @throws PermanentError when there is none, or more than one. */
-export function theDemo(): RunningDemo {
-  const [demo, ...others] = runningDemos();
+/** The demo that is up: the one of this process id, or the only one. @throws PermanentError when there is none, or more than one. */
+export function theDemo(pid: string | undefined): RunningDemo {
+  const [demo, ...others] = runningDemos().filter((running) => pid === undefined || String(running.pid) === pid);
   if (demo === undefined) throw new PermanentError('no demo is running here: start one with ./dueline demo');
   if (others.length > 0) throw new PermanentError('more than one demo is running here: end all but one');
   return demo;
