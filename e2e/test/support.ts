@@ -12,6 +12,7 @@ export function serviceEnvironment(): NodeJS.ProcessEnv {
     AMQP_URL: inject('amqpUrl'),
     AMQP_MANAGEMENT_URL: inject('amqpManagementUrl'),
     REDIS_URL: inject('redisUrl'),
+    DUELINE_SERVICES: 'environment', // those of the whole run: whoever inherits `private` starts servers of its own
   };
 }
 
