@@ -1,5 +1,5 @@
 import { loadChannelIds } from '@dueline/accounts';
-import type { ActionRequest } from '@dueline/contracts';
+import type { ActionRequest, ActionType, PERFORMED_BY } from '@dueline/contracts';
 import type { Tx } from '@dueline/db';
 import { depthsOf } from '@dueline/db/changes';
 import {
@@ -21,6 +21,21 @@ export interface ActionToPerform extends Omit<DeliveryToCreate, 'channelId' | 'r
   readonly words: Words;
 }
 
+type PerformedHere = { [T in ActionType]: (typeof PERFORMED_BY)[T] extends 'database' ? T : never }[ActionType];
+
+/** What our database changes for an action that it performs; the compiler names a type of action of which nobody has said it. */
+const CHANGES: { readonly [T in PerformedHere]: 'membership' | 'attribute' } = {
+  add_to_audience: 'membership',
+  remove_from_audience: 'membership',
+  set_attribute: 'attribute',
+};
+
+const changeOf: ReadonlyMap<string, string> = new Map(Object.entries(CHANGES));
+const isChange =
+  (change: (typeof CHANGES)[PerformedHere]) =>
+  ({ request }: ActionToPerform): boolean =>
+    changeOf.get(request.actionType) === change;
+
 /**
  * Does what decided actions say, in the transaction that decides: what our database performs is done, what LINE or a receiver of
  * webhooks is asked to do becomes rows of the ledger. What stands there already is left out of what comes back. What they name is there, and held ({@link targetsOf}).
@@ -28,8 +43,8 @@ export interface ActionToPerform extends Omit<DeliveryToCreate, 'channelId' | 'r
 export async function performActions(tx: Tx, actions: readonly ActionToPerform[]): Promise<CreatedDelivery[]> {
   const here = actions.filter(({ request }) => isPerformedHere(request));
   if (here.length > 0) {
-    await changeMembership(tx, here.flatMap(membershipChange));
-    await setAttributes(tx, await attributesToSet(tx, here));
+    await changeMembership(tx, here.filter(isChange('membership')).flatMap(membershipChange));
+    await setAttributes(tx, await attributesToSet(tx, here.filter(isChange('attribute'))));
   }
   return here.length === actions.length ? [] : askOthers(tx, actions);
 }
