@@ -93,7 +93,7 @@ async function enqueuePeople(tx: Tx, { rule, cycle, userIds: all }: PeopleOfPage
   const userIds = all.filter((_, at) => dates[at]);
   const limits = await applyLimits(
     tx,
-    userIds.map((userId) => ({ rule, userId, sends: false })), // caps are asked when the action is decided
+    userIds.map((userId) => ({ rule, userId, at: cycle.scheduledAt, sends: false })), // caps are asked when the action is decided
   );
   const passed = userIds.filter((_, at) => limits[at] === undefined);
   const acts = rule.mode === 'live' ? passed : [];

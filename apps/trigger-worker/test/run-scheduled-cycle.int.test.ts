@@ -134,3 +134,28 @@ test('a process that is told to stop gives the cycle back, and another goes on w
   await run({ tickets: await announceCycles(db, { limit: 10, againAfterSeconds: 60 }) });
   expect(await columnOf(db, 'select user_id from scheduled_action order by user_id')).toEqual(people);
 });
+
+test('a rule of each hour that fires once an hour fires in each, though people are read sooner after the hour than before', async () => {
+  await insertUsers(db, tenant, 1);
+  await createRule(db, tenant, {
+    ...{
+      name: 'hourly',
+      sourceType: 'scheduled_time',
+      frequency: 'once_per_hour',
+      sourceConfig: { cron: '0 * * * *' },
+    },
+    ...{ actionType: 'send_message', actionConfig: { messages: [{ type: 'text', text: 'もうすぐ' }] } },
+  } as Draft);
+  await planSchedules(db, { onProblem: async (_tx, { problem }) => expect(problem).toBeUndefined() });
+  const [intoHour] = await columnOf(db, 'select extract(epoch from app_now())::bigint % 3600');
+  const readAfter = async (seconds: number) => {
+    await moveProductTime(db, seconds);
+    await openCycles(db, { limit: 10 });
+    await run({ tickets: await announceCycles(db, { limit: 10, againAfterSeconds: 60 }) });
+    await decideDue();
+    await countCycles(db);
+  };
+  await readAfter(3_600 - Number(intoHour) + 1_800);
+  await readAfter(1_860);
+  expect(await log()).toEqual(['fired due 2', 'scheduled matched 2']);
+});

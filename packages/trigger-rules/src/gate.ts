@@ -5,6 +5,11 @@ import type { TriggerRule } from './rule.ts';
 export interface Firing {
   readonly rule: TriggerRule;
   readonly userId: string;
+  /**
+   * The instant that counts, RFC 3339; left out: now. A cycle's is its nominal one: people are read a moment earlier or later each time, and an hourly
+   * rule that fires once an hour fires in each.
+   */
+  readonly at?: string;
 }
 
 const firingKey = ({ rule, userId }: Firing): string => `${rule.id}:${userId}`;
@@ -34,30 +39,15 @@ export async function passGate(tx: Tx, firings: readonly Firing[]): Promise<bool
 }
 
 async function upsertGates(tx: Tx, firings: readonly Firing[]): Promise<Set<string>> {
+  const col = (read: (firing: Firing) => string | null, type: 'bigint' | 'text' | 'timestamptz') =>
+    column(firings.map(read), type);
   const { rows } = await tx.execute<{ trigger_rule_id: string; user_id: string }>(sql`
     insert into rule_gate as gate (organization_id, line_oa_id, trigger_rule_id, user_id, mode, last_fired_at)
-    select organization_id, line_oa_id, trigger_rule_id, user_id, mode, app_now()
-      from unnest(${column(
-        firings.map(({ rule }) => rule.organizationId),
-        'bigint',
-      )},
-                  ${column(
-                    firings.map(({ rule }) => rule.lineOaId),
-                    'bigint',
-                  )},
-                  ${column(
-                    firings.map(({ rule }) => rule.id),
-                    'bigint',
-                  )},
-                  ${column(
-                    firings.map(({ userId }) => userId),
-                    'text',
-                  )},
-                  ${column(
-                    firings.map(({ rule }) => rule.mode),
-                    'text',
-                  )})
-        as firing (organization_id, line_oa_id, trigger_rule_id, user_id, mode)
+    select organization_id, line_oa_id, trigger_rule_id, user_id, mode, coalesce(at, app_now())
+      from unnest(${col(({ rule }) => rule.organizationId, 'bigint')}, ${col(({ rule }) => rule.lineOaId, 'bigint')},
+                  ${col(({ rule }) => rule.id, 'bigint')}, ${col(({ userId }) => userId, 'text')},
+                  ${col(({ rule }) => rule.mode, 'text')}, ${col((firing) => firing.at ?? null, 'timestamptz')})
+        as firing (organization_id, line_oa_id, trigger_rule_id, user_id, mode, at)
      order by trigger_rule_id, user_id
         on conflict (trigger_rule_id, user_id, mode) do update
        set last_fired_at = excluded.last_fired_at, fired_count = gate.fired_count + 1
@@ -65,15 +55,15 @@ async function upsertGates(tx: Tx, firings: readonly Firing[]): Promise<Set<stri
        select from trigger_rule as rule join line_oa as account on account.id = rule.line_oa_id
         where rule.id = gate.trigger_rule_id
           and rule.reentry <> 'never'
-          and gate.last_fired_at + make_interval(secs => rule.cooldown_seconds) <= app_now()
+          and gate.last_fired_at + make_interval(secs => rule.cooldown_seconds) <= excluded.last_fired_at
           and case rule.frequency
                 when 'every_time' then true
                 when 'once' then false
-                when 'once_per_hour' then gate.last_fired_at + interval '1 hour' <= app_now()
+                when 'once_per_hour' then gate.last_fired_at + interval '1 hour' <= excluded.last_fired_at
                 when 'once_per_day' then date_trunc('day', gate.last_fired_at at time zone account.timezone)
-                                       < date_trunc('day', app_now() at time zone account.timezone)
+                                       < date_trunc('day', excluded.last_fired_at at time zone account.timezone)
                 when 'once_per_week' then date_trunc('week', gate.last_fired_at at time zone account.timezone)
-                                        < date_trunc('week', app_now() at time zone account.timezone)
+                                        < date_trunc('week', excluded.last_fired_at at time zone account.timezone)
               end)
     returning trigger_rule_id, user_id`);
   return new Set(rows.map((row) => `${row.trigger_rule_id}:${row.user_id}`));
