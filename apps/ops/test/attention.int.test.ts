@@ -134,7 +134,7 @@ test('the commands of accounts say what is wrong in plain words, with the exit c
   const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
   const account = (...args: string[]) =>
     promisify(execFile)(process.execPath, [main, 'account', ...args], { env: { DATABASE_URL: own.urlOf('ops') } });
-  expect((await account('--help')).stdout).toMatch(/^usage: dueline account stop/);
+  expect((await account('--help')).stdout).toMatch(/^usage: dueline account create/);
   await expect(account('halt')).rejects.toMatchObject({ code: 2, stderr: expect.stringMatching(/^usage: /) });
   await expect(account('stop', '999')).rejects.toMatchObject({
     ...{ code: 1, stderr: 'account 999 does not exist or is stopped already\n' },

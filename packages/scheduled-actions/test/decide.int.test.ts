@@ -45,7 +45,7 @@ test('a held action is told whole, in id order, once however often its ticket is
     ...{ id: ids[0], fence: '1', userId: expect.stringMatching(/^U/), triggerRuleId: null, ruleVersion: null },
     ...{ eventId, rootId: eventId, retryCount: 0, gen: 0, traceparent: 'trace' },
     ...{ rescueCount: 0, alone: false, overdue: false, stopped: false, quietUntil: null, quietPolicy: 'shift' },
-    capped: false,
+    ...{ capped: false, lateSeconds: expect.any(Number) },
     request: { actionType: 'send_message', actionConfig: { messages: [{ type: 'text', text: 'hello' }] } },
     sourceConfig: { attribute: 'plan', to: 'gold' },
     ...{ delaySpec: { mode: 'normal', seconds: 0, reEvaluateConditions: false }, isWaiting: false, branch: null },
