@@ -4,8 +4,8 @@ const KEPT = 200;
 /** What LINE accepted of each account in the view of this process, which is enough to know that it serves the account. */
 export interface AcceptedLately {
   note(lineOaId: string): void;
-  /** How many within the last so many seconds of process time; at most two hundred. */
-  within(lineOaId: string, seconds: number): number;
+  /** How many since a moment of the clock; at most two hundred. */
+  since(lineOaId: string, sinceMs: number): number;
 }
 
 /** @param clock Milliseconds of a clock that only moves forward. */
@@ -18,9 +18,6 @@ export function createAcceptedLately(clock: () => number = () => performance.now
       if (of.length > KEPT) of.shift();
       times.set(lineOaId, of);
     },
-    within(lineOaId, seconds) {
-      const since = clock() - seconds * 1_000;
-      return (times.get(lineOaId) ?? []).filter((at) => at >= since).length;
-    },
+    since: (lineOaId, sinceMs) => (times.get(lineOaId) ?? []).filter((at) => at >= sinceMs).length,
   };
 }

@@ -31,8 +31,8 @@ export interface Breaker {
   refused(send: Send, name: string): Promise<NotedRefusal>;
   /** LINE accepted a send: if it was sent to see whether LINE is well, it is. */
   accepted(send: Send, answer: Pick<LineOutcome, 'kind'>): Promise<void>;
-  /** How many sends of an account this process saw accepted within the last so many seconds of process time. */
-  acceptedWithin(lineOaId: string, seconds: number): number;
+  /** How many sends of an account this process saw accepted since a moment of process time (`performance.now()`). */
+  acceptedSince(lineOaId: string, sinceMs: number): number;
 }
 
 /** How late the breaker of another replica is seen. */
@@ -79,6 +79,6 @@ export function createBreaker({ db, log, limits, onOpened }: BreakerDeps): Break
       if (await closeBreaker(db, { lineOaId, limits })) log.info({ lineOaId }, 'LINE accepts again; sends go on');
     },
 
-    acceptedWithin: lately.within,
+    acceptedSince: lately.since,
   };
 }

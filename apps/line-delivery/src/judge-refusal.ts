@@ -9,7 +9,7 @@ import { peopleOf } from './people-of.ts';
 export interface RefusalDeps {
   readonly db: Db;
   readonly line: Pick<LineAccountClient, 'validate'>;
-  readonly breaker: Pick<Breaker, 'refused' | 'acceptedWithin'>;
+  readonly breaker: Pick<Breaker, 'refused' | 'acceptedSince'>;
 }
 
 export interface RefusedAnswer {
@@ -45,6 +45,7 @@ export function createRefusalJudge({ db, line, breaker }: RefusalDeps) {
     delivery: StartedSend,
     { validation, token }: { validation: Validation; token: string },
   ): Promise<RefusalVerdict> => {
+    const askedAtMs = performance.now(); // how long ago the last refusal is counts from here, however long it takes to note this one
     const { name, earlier } = await loadRefusals(db, delivery);
     const before = earlier.filter(({ detail }) => !namesRecipient(detail));
     if (validation === 'refused') {
@@ -59,7 +60,7 @@ export function createRefusalJudge({ db, line, breaker }: RefusalDeps) {
     return blame({
       ...{ people: peopleOf(delivery), isPart: delivery.splitPath !== '', others, ownTimes },
       times: before.length + 1,
-      accepted: breaker.acceptedWithin(delivery.lineOaId, before[0]?.secondsAgo ?? 0),
+      accepted: breaker.acceptedSince(delivery.lineOaId, askedAtMs - (before[0]?.secondsAgo ?? 0) * SECOND_MS),
     });
   };
 

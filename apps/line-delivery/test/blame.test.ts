@@ -45,13 +45,13 @@ test('content that is refused without a reason while LINE takes other content is
   expect([1, 2, 3].map(blameContent)).toEqual([held(1), held(2), { refusedFor: 'content' }]);
 });
 
-test('what LINE accepted is counted by account and by how long ago it was', () => {
+test('what LINE accepted is counted by account, since a moment', () => {
   let nowMs = 0;
   const lately = createAcceptedLately(() => nowMs);
   for (let n = 0; n < 300; n += 1) lately.note('1');
   lately.note('2');
   nowMs = 10_000;
   lately.note('2');
-  expect([lately.within('1', 10), lately.within('1', 9)]).toEqual([200, 0]);
-  expect([lately.within('2', 11), lately.within('2', 9), lately.within('3', 99)]).toEqual([2, 1, 0]);
+  expect([lately.since('1', 0), lately.since('1', 1_000)]).toEqual([200, 0]);
+  expect([lately.since('2', 0), lately.since('2', 1_000), lately.since('3', 0)]).toEqual([2, 1, 0]);
 });

@@ -1,5 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { BREAKER_LIMITS } from '@dueline/accounts';
-import { columnOf, testDb } from '@dueline/db/testing';
+import { columnOf, lockWaiters, testDb } from '@dueline/db/testing';
 import { nthUserId } from '@dueline/line-simulator';
 import { expect, test } from 'vitest';
 import { planCampaign, planPushes, replicaOf, type Stage, stageOf } from './guarded-stage.ts';
@@ -157,13 +158,21 @@ test('one that is refused three times, a minute and more apart, while LINE accep
     await stage.pass(minutes * 67);
   }
   await replica.round();
+  const refusedAt = performance.now();
   expect(await stage.states()).toEqual(['planned 1']);
 
   await planPushes(stage, 2, 1);
   await replica.round();
   expect(await stage.states()).toEqual(['accepted 2', 'planned 1']);
   await stage.pass(8 * 67);
-  await replica.round();
+  const locker = await database.db.$client.connect();
+  await locker.query('begin; lock table account_trouble in share mode');
+  const round = replica.round();
+  await lockWaiters(database.db);
+  await sleep(performance.now() - refusedAt); // to note this refusal takes longer than all that was since the one before
+  await locker.query('commit');
+  locker.release();
+  await round;
   expect([await stage.states(), await breaker(stage)]).toEqual([['accepted 2', 'refused 1'], 'false']);
   expect(stage.requests(PUSH)).toHaveLength(7);
 });
