@@ -1,7 +1,11 @@
+import type { RoutedApp } from '@dueline/contracts';
+import { APPS_WITH_ROLES, type AppWithRole } from '@dueline/db';
+import { ROUTED_APPS } from '@dueline/mq';
 import { parseConfig } from '@dueline/runtime';
 import { z } from 'zod';
 
 const databaseUrl = z.url({ protocol: /^postgres(ql)?$/ });
+const amqpUrl = z.url({ protocol: /^amqps?$/ });
 
 const KEY_BYTES = 32;
 
@@ -11,11 +15,44 @@ export const migrateSchema = z.object({
 });
 
 export const topologySchema = z.object({
-  AMQP_URL: z.url({ protocol: /^amqps?$/ }).describe('RabbitMQ with the vhost as its path, with configure rights.'),
+  AMQP_URL: amqpUrl.describe('RabbitMQ with the vhost as its path, with configure rights.'),
   AMQP_MANAGEMENT_URL: z
     .url({ protocol: /^https?$/ })
     .describe('Management API of the same broker, e.g. https://user:password@host:15671/api.'),
 });
+
+const spelt = (app: string): string => app.toUpperCase().replaceAll('-', '_');
+/** The variable that holds the URL by which an app reaches the database. */
+export const databaseUrlOf = (app: AppWithRole): string => `${spelt(app)}_DATABASE_URL`;
+/** The variable that holds the URL by which an app reaches the broker. */
+export const amqpUrlOf = (app: RoutedApp): string => `${spelt(app)}_AMQP_URL`;
+
+const withLogin = (url: z.ZodURL, description: string) =>
+  url
+    .refine((text) => {
+      if (!URL.canParse(text)) return true; // said already
+      const { username, password } = new URL(text);
+      return username !== '' && password !== '';
+    }, 'names no user, or no password')
+    .optional()
+    .describe(description);
+
+/** What `logins` reads beside what `migrate` and `topology` read. */
+export const loginsSchema = z.object(
+  Object.fromEntries([
+    ...APPS_WITH_ROLES.map((app) => [
+      databaseUrlOf(app),
+      withLogin(
+        databaseUrl,
+        `DATABASE_URL of ${app}: its user and password are made. Not given, its login is left alone.`,
+      ),
+    ]),
+    ...ROUTED_APPS.map((app) => [
+      amqpUrlOf(app),
+      withLogin(amqpUrl, `AMQP_URL of ${app}: its user and password are made. Not given, its user is left alone.`),
+    ]),
+  ]) as Record<string, ReturnType<typeof withLogin>>,
+);
 
 const seconds = (byDefault: number, description: string) =>
   z.coerce.number().min(0).max(31_536_000).default(byDefault).describe(description);
@@ -56,6 +93,7 @@ export const accountSchema = z.object({
 
 export const loadMigrateConfig = (env: NodeJS.ProcessEnv) => parseConfig(migrateSchema, env);
 export const loadTopologyConfig = (env: NodeJS.ProcessEnv) => parseConfig(topologySchema, env);
+export const loadLoginsConfig = (env: NodeJS.ProcessEnv) => parseConfig(loginsSchema, env);
 export const loadAuditConfig = (env: NodeJS.ProcessEnv) => parseConfig(auditSchema, env);
 export const loadActionsConfig = (env: NodeJS.ProcessEnv) => parseConfig(actionsSchema, env);
 export const loadAccountConfig = (env: NodeJS.ProcessEnv) => parseConfig(accountSchema, env);

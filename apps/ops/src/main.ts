@@ -14,6 +14,7 @@ import { runDryRun } from './dry-run.ts';
 import { runEvents } from './events.ts';
 import { runExplain } from './explain.ts';
 import { runHistory, runTimeline } from './history/index.ts';
+import { applyLogins } from './logins.ts';
 import { runMenus } from './menus.ts';
 import { runMigrate } from './migrate.ts';
 import { applyRoles, checkRoles, printRoles } from './roles.ts';
@@ -30,6 +31,7 @@ const HELP = `usage: dueline <command>
   topology --check   say what the broker lacks or has differently; exit 1 if anything
   topology --permissions          give the broker's users, called as the apps are, what their apps do, and no more
   topology --permissions --json   print the same as a definitions file
+  logins             make each app's login at database and broker what its URL says, with the app's rights (PG_LISTENER_DATABASE_URL, …)
   account            stop, resume, pause or unpause an account, or store its token; \`dueline account\` says how (DATABASE_URL)
   audit [--json]     check what must always be true of the data; exit 1 if anything is not (DATABASE_URL)
   actions …          see and change waiting work; 'actions --help' says how (DATABASE_URL)
@@ -59,6 +61,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<void>>> = {
   roles: () => applyRoles(env, print),
   'roles --check': () => checkRoles(env, print),
   'roles --sql': async () => printRoles(env, print),
+  logins: () => applyLogins(env, print),
   topology: () => applyTopology({ env, print, log }),
   'topology --check': () => checkTopology({ env, print, log }),
   'topology --permissions': () => grantPermissions({ env, print }),

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { APPS_WITH_ROLES, type AppWithRole, makeRoles, roleOf } from '@dueline/db';
+import { APPS_WITH_ROLES, type AppWithRole, makeLogins } from '@dueline/db';
 import pg from 'pg';
 
 /** By what an app logs in, at the database and at the broker. */
@@ -27,13 +27,8 @@ export function asLogin(url: string, { user, password }: AppLogin): string {
 }
 
 /** Lets the apps log in at a PostgreSQL server, each with the rights of its role and no others; makes the roles where they are missing. */
-export async function addDatabaseLogins(url: string, logins: AppLogins): Promise<void> {
-  await makeRoles({ url });
-  const statements = APPS_WITH_ROLES.map(
-    (app) => `create role ${logins[app].user} login password '${logins[app].password}' in role ${roleOf(app)}`,
-  );
-  await onServer(url, statements);
-}
+export const addDatabaseLogins = (url: string, logins: AppLogins): Promise<void> =>
+  makeLogins({ url, logins: APPS_WITH_ROLES.map((app) => ({ app, ...logins[app] })) });
 
 /** Ends what {@link addDatabaseLogins} made, but for the roles, which belong to the server. */
 export const removeDatabaseLogins = (url: string, logins: AppLogins): Promise<void> =>

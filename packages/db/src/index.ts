@@ -24,6 +24,7 @@ export { migrate, missingMigrations } from './migrate.ts';
 export { type Database, type Db, inTransaction, openDatabase, STATEMENT_TIMEOUT_MS, type Tx } from './open.ts';
 export { makePartitions, type PartitionedTable, type PartitionState, partitionStates } from './partitions.ts';
 export { checkPrivileges, grantPrivileges, makeRoles } from './privileges/apply.ts';
+export { type DatabaseLogin, makeLogins } from './privileges/logins.ts';
 export { roleOf, rolesAsSql } from './privileges/roles.ts';
 export { APPS_WITH_ROLES, type AppWithRole } from './privileges/table.ts';
 export { type Pruned, prunePartitions, type Retention } from './prune.ts';

@@ -1,5 +1,6 @@
-import pg from 'pg';
-import { errorCode, translateError } from '../errors.ts';
+import type pg from 'pg';
+import { errorCode } from '../errors.ts';
+import { onConnection } from './connection.ts';
 import { APP_ROLES, createRoles, missingRoles, roleOf } from './roles.ts';
 import { APPS_WITH_ROLES, EXECUTES, PRIVILEGES, type Rights } from './table.ts';
 
@@ -160,16 +161,3 @@ export const makeRoles = (options: { url: string }): Promise<void> => onConnecti
 /** Makes roles and rights what the table says; `migrate` does it too. @see applyPrivileges */
 export const grantPrivileges = (options: { url: string }): Promise<string[]> =>
   onConnection(options.url, applyPrivileges);
-
-async function onConnection<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: url, application_name: 'roles', connectionTimeoutMillis: 5_000 });
-  client.on('error', () => undefined); // the statement in hand rejects with the same error
-  try {
-    await client.connect();
-    return await work(client);
-  } catch (error) {
-    throw translateError(error);
-  } finally {
-    await client.end().catch(() => undefined);
-  }
-}
