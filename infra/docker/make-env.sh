@@ -1,18 +1,28 @@
 #!/bin/sh
-# Writes .env for docker-compose.yml, with passwords that nobody else has. Leaves one that is there as it is.
+# Writes .env for docker-compose.yml, with passwords that nobody else has. In one that is there it adds what it lacks, and changes nothing.
 set -eu
 
 file=$(CDPATH='' cd -- "$(dirname -- "$0")/../.." && pwd -P)/.env
-if [ -e "$file" ]; then
-  echo 'make-env: .env is there already; remove it for new passwords (and `docker compose down --volumes` first)' >&2
-  exit 1
-fi
-
 umask 077
-cat >"$file" <<TEXT
-# Written by infra/docker/make-env.sh, for this machine only.
-DUELINE_DEVELOPMENT_PASSWORD=$(od -An -N18 -tx1 /dev/urandom | tr -d ' \n')
-# 32 bytes in base64: seals and opens the channel access tokens.
-SECRETS_KEY=$(head -c 32 /dev/urandom | base64)
-TEXT
-echo 'make-env: .env is written' >&2
+[ -e "$file" ] || echo '# Written by infra/docker/make-env.sh, for this machine only.' >"$file"
+
+added=
+add() {
+  if grep -q "^$1=" "$file"; then return; fi
+  printf '%s=%s\n' "$1" "$2" >>"$file"
+  added="$added $1"
+}
+password() { od -An -N18 -tx1 /dev/urandom | tr -d ' \n'; }
+
+add DUELINE_DEVELOPMENT_PASSWORD "$(password)"
+for app in PG_LISTENER TRIGGER_WORKER CRON_SCHEDULER CAMPAIGN_DISPATCHER LINE_DELIVERY OPS; do
+  add "DUELINE_${app}_PASSWORD" "$(password)"
+done
+# 32 bytes: it seals and opens the channel access tokens.
+add SECRETS_KEY "$(head -c 32 /dev/urandom | base64)"
+
+if [ "$added" ]; then
+  echo "make-env: .env has now:$added" >&2
+else
+  echo 'make-env: .env has all it needs; remove it for new passwords (and `docker compose down --volumes` first)' >&2
+fi

@@ -1,4 +1,16 @@
-import { existsSync, globSync, readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
@@ -23,6 +35,7 @@ describe('docker-compose.yml', () => {
     cap_drop: z.array(z.string()).default([]),
     security_opt: z.array(z.string()).default([]),
     build: z.object({ dockerfile: z.string(), args: z.object({ APP: z.string() }) }).optional(),
+    environment: z.record(z.string(), z.string()).default({}),
   });
   const { services } = z
     .object({ services: z.record(z.string(), service) })
@@ -66,10 +79,55 @@ describe('docker-compose.yml', () => {
     const values = [
       ...text.matchAll(/^ +\w*(?:PASSWORD|PASS|SECRETS_KEY): (.+)$/gm),
       ...text.matchAll(/--requirepass, "(.+?)"/g),
-      ...text.matchAll(/:\/\/\w*:([^@\n]+)@/g),
+      ...text.matchAll(/:\/\/[\w-]*:([^@\n]+)@/g),
     ].map(([, value]) => value);
     expect(values.length).toBeGreaterThan(8);
     for (const value of values) expect(value).toMatch(/^\$\{[A-Z_]+(?::-|:\?[^}]+)?\}(?: #.*)?$/);
+  });
+
+  test('every app logs in by a login of its own, which is made before; only who prepares the servers and the story are the owner', () => {
+    const environmentOf = (name: string) => services[name]?.environment ?? {};
+    const owner = environmentOf('migrate').DATABASE_URL;
+    const owners = ours.filter(([, { environment }]) => environment.DATABASE_URL === owner).map(([name]) => name);
+    expect(owners.toSorted()).toEqual(['logins', 'migrate', 'story', 'topology']);
+
+    const made = environmentOf('logins');
+    for (const app of apps) {
+      const name = app.toUpperCase().replaceAll('-', '_');
+      const { DATABASE_URL, AMQP_URL } = environmentOf(app);
+      expect([DATABASE_URL, AMQP_URL], app).toEqual([made[`${name}_DATABASE_URL`], made[`${name}_AMQP_URL`]]);
+      expect(DATABASE_URL).toContain(`\${DUELINE_${name}_PASSWORD:-}`);
+      if (app !== 'ops') expect(services[app]?.depends_on).toHaveProperty('logins');
+    }
+    expect(new Set(Object.values(made)).size).toBe(Object.keys(made).length);
+  });
+
+  test('make-env.sh writes every password and key that it refers to; into a file that is there, what it lacks', () => {
+    const root = mkdtempSync(join(tmpdir(), 'dueline-env-'));
+    try {
+      mkdirSync(join(root, 'infra/docker'), { recursive: true });
+      cpSync(join(ROOT, 'infra/docker/make-env.sh'), join(root, 'infra/docker/make-env.sh'));
+      const file = join(root, '.env');
+      const write = () => {
+        execFileSync(join(root, 'infra/docker/make-env.sh'), { stdio: 'ignore' });
+        return readFileSync(file, 'utf8');
+      };
+      const whole = write();
+      const referred = read('docker-compose.yml').matchAll(/\$\{(\w+(?:PASSWORD|KEY))\b/g);
+      const names = [...new Set([...referred].map(([, name]) => name))];
+      expect(names).toHaveLength(8);
+      expect([...whole.matchAll(/^(\w+)=.{32,}$/gm)].map(([, name]) => name).toSorted()).toEqual(names.toSorted());
+      expect(statSync(file).mode & 0o077).toBe(0);
+
+      const older = 'DUELINE_DEVELOPMENT_PASSWORD=mine\nLINE_API_URL=https://api.line.me\n';
+      writeFileSync(file, older);
+      const completed = write();
+      expect(completed.slice(0, older.length)).toBe(older);
+      expect(completed.match(/^\w+(?==)/gm)?.toSorted()).toEqual([...names, 'LINE_API_URL'].toSorted());
+      expect(write()).toBe(completed);
+    } finally {
+      rmSync(root, { recursive: true });
+    }
   });
 
   test('every path that it mounts or builds from exists', () => {
