@@ -53,6 +53,12 @@ test('who may not make roles migrates and grants after an administrator ran what
   const printed = (await say(owner.url, printRoles)).join('\n');
   expect(printed).toContain(`grant dueline_tenant to "${owner.name}" with admin option;`);
   for (const app of APPS_WITH_ROLES) expect(printed).toContain(`in role dueline_${app.replaceAll('-', '_')};`);
+  const logins = printed.match(/^-- create role .*$/gm) ?? [];
+  expect(logins).toHaveLength(APPS_WITH_ROLES.length);
+  for (const login of logins) {
+    const statement = login.slice('-- '.length).replace(/"(.+?)"/, `"$1-${owner.name}"`); // by a name that nobody else has
+    await own.db.$client.query(`begin; ${statement} rollback`);
+  }
   // the roles of this server are there already: what makes them is left out
   await own.db.$client.query(printed.replaceAll(/^create role .*$/gm, ''));
 

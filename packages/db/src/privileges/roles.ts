@@ -33,12 +33,10 @@ export function rolesAsSql(owner: string): string[] {
     `${MEMBERSHIP};`,
     '-- Who migrates hands the tenant role on to itself, in each new database.',
     `grant ${TENANT_ROLE} to "${owner.replaceAll('"', '""')}" with admin option;`,
-    '-- A login for each app, with a password of its own:',
-    ...APPS_WITH_ROLES.map((app) => `-- create role ${loginFor(app)} login password '…' in role ${roleOf(app)};`),
+    '-- A login for each app, with a password of its own; names that begin with pg_ are reserved:',
+    ...APPS_WITH_ROLES.map((app) => `-- create role "${app}" login password '…' in role ${roleOf(app)};`),
   ];
 }
-
-const loginFor = (app: AppWithRole): string => app.replaceAll('-', '_');
 
 /** Somebody else, in another database of the server, did the same at the same moment. */
 const ALREADY_DONE = ['42710', '23505', 'XX000'];
