@@ -26,9 +26,11 @@ export interface Finished {
 export async function run(
   command: string,
   args: readonly string[],
-  { env, cwd = ROOT }: { env?: NodeJS.ProcessEnv; cwd?: string } = {},
+  { env, cwd = ROOT, onStart }: { env?: NodeJS.ProcessEnv; cwd?: string; onStart?: (groupId: number) => void } = {},
 ): Promise<Finished> {
-  const child = spawn(command, args, { cwd, env: env ?? process.env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const detached = onStart !== undefined; // a process group of its own, by which what it leaves running can be ended
+  const child = spawn(command, args, { cwd, env: env ?? process.env, stdio: ['ignore', 'pipe', 'pipe'], detached });
+  if (child.pid !== undefined) onStart?.(child.pid);
   const output = { stdout: '', stderr: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     output.stdout += text;

@@ -14,11 +14,13 @@ const PATIENCE_MS = 90_000;
 /** Tests that type all that these pages say, in this order, on a desk of their own beside a demo without its story. */
 export function testPages(pages: readonly string[]): void {
   const desk = mkdtempSync(join(tmpdir(), 'dueline-docs-'));
+  const groups: number[] = [];
   let demo: ChildProcess | undefined;
   beforeAll(async () => {
     demo = await startDemo();
   });
   afterAll(async () => {
+    for (const group of groups) endGroup(group);
     if (demo?.exitCode === null) {
       const gone = once(demo, 'exit');
       demo.kill('SIGINT');
@@ -32,7 +34,7 @@ export function testPages(pages: readonly string[]): void {
     if (notRun !== undefined) test.skip(`what ${place} tells to type: ${notRun}`, () => undefined);
     else
       test(`what ${place} tells to type works, and says what the page shows`, () =>
-        follow(typed, { folder: desk, demoPid: String(demo?.pid) }));
+        follow(typed, { folder: desk, demoPid: String(demo?.pid), onStart: (group) => groups.push(group) }));
   }
 }
 
@@ -57,6 +59,17 @@ async function startDemo(): Promise<ChildProcess> {
 interface Desk {
   readonly folder: string;
   readonly demoPid: string;
+  /** Is told the process group of each shell: what a page starts in the background outlives its shell. */
+  readonly onStart: (group: number) => void;
+}
+
+/** Ends what a page has left running, because it failed before it came to end it. */
+function endGroup(group: number): void {
+  try {
+    process.kill(-group, 'SIGKILL');
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+  }
 }
 
 /** Types it into a shell that remembers what was exported, again and again when it only looks. */
@@ -74,7 +87,7 @@ async function follow({ script, isLook, shows }: Typed, desk: Desk): Promise<voi
   }
 }
 
-const type = (script: string, { folder, demoPid }: Desk) =>
+const type = (script: string, { folder, demoPid, onStart }: Desk) =>
   run('sh', ['-c', `[ -f "$DESK/state" ] && . "$DESK/state"\nset -eu\n${script}\nexport -p >"$DESK/state"`], {
     env: {
       PATH: process.env.PATH,
@@ -82,6 +95,6 @@ const type = (script: string, { folder, demoPid }: Desk) =>
       DESK: folder,
       DUELINE_DEMO_PID: demoPid,
       LANG: 'C.UTF-8',
-      DUELINE_PARENT_PID: String(process.pid),
     },
+    onStart,
   });
