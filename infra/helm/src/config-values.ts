@@ -5,15 +5,8 @@ import { ServiceError } from '@dueline/kernel';
 import { z } from 'zod';
 import type { JsonSchema, Properties } from './json-schema.ts';
 
-/** Variables that hold a password or a key: they come from a Secret, never from values. */
-const SECRET = new Set([
-  'DATABASE_URL',
-  'DATABASE_URL_DIRECT',
-  'AMQP_URL',
-  'AMQP_MANAGEMENT_URL',
-  'REDIS_URL',
-  'SECRETS_KEY',
-]);
+/** Variables that hold a password or a key, of this app or, with its name before it, of another one: they come from a Secret, never from values. */
+const SECRET = /(^|_)(DATABASE_URL|DATABASE_URL_DIRECT|AMQP_URL|AMQP_MANAGEMENT_URL|REDIS_URL|SECRETS_KEY)$/;
 
 /** Variables that the charts set themselves, or that have no meaning in a cluster. */
 const NOT_GIVEN = new Set([
@@ -58,10 +51,10 @@ export async function appVariables(
   const given = Object.entries(fields.properties).filter(isGiven);
   return {
     config: Object.fromEntries(
-      given.filter(([name]) => !SECRET.has(name)).map(([name, field]) => [name, valueSchema(field)]),
+      given.filter(([name]) => !SECRET.test(name)).map(([name, field]) => [name, valueSchema(field)]),
     ),
     secrets: Object.fromEntries(
-      given.filter(([name]) => SECRET.has(name)).map(([name, { description = '' }]) => [name, description]),
+      given.filter(([name]) => SECRET.test(name)).map(([name, { description = '' }]) => [name, description]),
     ),
     required: given.map(([name]) => name).filter((name) => fields.required.includes(name)),
     all: Object.keys(fields.properties),

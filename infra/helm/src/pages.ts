@@ -18,13 +18,14 @@ export async function chartPages(root: string): Promise<Map<string, string>> {
     const schema = serviceSchema(chart, await appVariables(root, { app: name, names: ['configSchema'], derived }));
     addChart(pages, { root, name, schema, intro: [`The app: [apps/${name}](../../../../apps/${name}/README.md).`] });
   }
-  const ops = await appVariables(root, { app: 'ops', names: ['migrateSchema', 'topologySchema'], derived: [] });
+  const names = ['migrateSchema', 'topologySchema', 'loginsSchema'];
+  const ops = await appVariables(root, { app: 'ops', names, derived: [] });
   addChart(pages, {
     root,
     name: MIGRATE_CHART,
     schema: migrateSchema(ops),
     intro: [
-      'Its image is that of [apps/ops](../../../../apps/ops/README.md), by `migrate` and `topology`; both may be repeated.',
+      'Its image is that of [apps/ops](../../../../apps/ops/README.md), by `migrate` and `topology`, and where you want them `topology --permissions` and `logins`; all may be repeated.',
     ],
   });
   const charts = [MIGRATE_CHART, ...SERVICE_CHARTS.map(({ name }) => name)];

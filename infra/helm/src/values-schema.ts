@@ -200,7 +200,17 @@ export function migrateSchema(variables: AppVariables): JsonSchema & { $schema: 
     hook: yesOrNo(
       'Whether the Job runs before each install and upgrade of the release; else it is an object of the release like others.',
     ),
-    topology: object('Queues, exchanges and policies.', { enabled: yesOrNo('Whether the Job declares them as well.') }),
+    topology: object('Queues, exchanges and policies.', {
+      enabled: yesOrNo('Whether the Job declares them as well.'),
+      permissions: yesOrNo(
+        'Whether it also gives the users of the broker that are called as the apps are their permissions; AMQP_MANAGEMENT_URL names an administrator then.',
+      ),
+    }),
+    logins: object('The logins of the apps.', {
+      enabled: yesOrNo(
+        'Whether the Job makes them at database and broker, as the URLs of the apps say that `secrets` names; for an owner of the schema who may make roles, and an administrator of the broker.',
+      ),
+    }),
     deadlineSeconds: count('Seconds for all tries; then the release fails.', 60),
     retries: count('Further tries.', 0, 10),
     keepSeconds: count('Seconds that an ended Job is kept for its log.', 0),

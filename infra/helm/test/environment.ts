@@ -17,6 +17,12 @@ const HELD: Readonly<Record<string, string>> = {
   SECRETS_KEY: Buffer.alloc(32).toString('base64'),
 };
 
+/** The same of another app, with its name before it. */
+const heldIn = (name: string): string | undefined =>
+  Object.entries(HELD).find(([variable]) => name === variable || name.endsWith(`_${variable}`))?.[1];
+/** Apps whose login the Job makes have a password. */
+const withPassword = (name: string, url: string): string => (name in HELD ? url : url.replace('app@', 'app:secret@'));
+
 /** Tests of what the pods are told, by the configuration of the apps themselves. */
 export function testEnvironment(rendered: () => readonly Rendered[]): void {
   const envsOf = (name: string): { set: string; env: readonly EnvVar[] }[] =>
@@ -40,16 +46,22 @@ export function testEnvironment(rendered: () => readonly Rendered[]): void {
     },
   );
 
-  it.each(['migrate', 'topology'])('%s starts with what the Job tells it', async (command) => {
-    const schema = await schemaOf('ops', `${command}Schema`);
+  it.each<[command: string, schemas: readonly string[]]>([
+    ['migrate', ['migrate']],
+    ['topology', ['topology']],
+    ['topology --permissions', ['topology']],
+    ['logins', ['migrate', 'topology', 'logins']],
+  ])('%s starts with what the Job tells it', async (command, names) => {
+    const schemas = await Promise.all(names.map((name) => schemaOf('ops', `${name}Schema`)));
     const containers = rendered()
       .filter(({ chart }) => chart === MIGRATE_CHART)
       .flatMap(({ manifests }) => podsOf(manifests).flatMap(({ spec }) => containersOf(spec)))
-      .filter(({ args }) => args?.join() === command);
+      .filter(({ args }) => args?.join(' ') === command);
     expect(containers.length).toBeGreaterThan(0);
     for (const { env } of containers) {
-      expect(env.map(({ name }) => name).filter((name) => !(name in schema.shape))).toEqual([]);
-      expect(() => parseConfig(schema, heldBy(env))).not.toThrow();
+      const isRead = (name: string) => schemas.some(({ shape }) => name in shape);
+      expect(env.map(({ name }) => name).filter((name) => !isRead(name))).toEqual([]);
+      for (const schema of schemas) expect(() => parseConfig(schema, heldBy(env))).not.toThrow();
     }
   });
 
@@ -57,8 +69,11 @@ export function testEnvironment(rendered: () => readonly Rendered[]): void {
     for (const { manifests } of rendered()) {
       for (const { spec } of podsOf(manifests)) {
         for (const { name, value, valueFrom } of containersOf(spec).flatMap(({ env }) => env)) {
-          expect({ name, isSecret: valueFrom?.secretKeyRef !== undefined }).toEqual({ name, isSecret: name in HELD });
-          if (name in HELD) expect(value).toBeUndefined();
+          expect({ name, isSecret: valueFrom?.secretKeyRef !== undefined }).toEqual({
+            name,
+            isSecret: heldIn(name) !== undefined,
+          });
+          if (heldIn(name) !== undefined) expect(value).toBeUndefined();
         }
       }
     }
@@ -103,5 +118,8 @@ async function schemaOf(app: string, name: string): Promise<z.ZodObject> {
 /** The environment of a container whose Secrets hold what they should. */
 const heldBy = (env: readonly EnvVar[]): Record<string, string> =>
   Object.fromEntries(
-    env.map(({ name, value, valueFrom }) => [name, value ?? (valueFrom?.secretKeyRef ? (HELD[name] ?? '') : 'a-pod')]),
+    env.map(({ name, value, valueFrom }) => [
+      name,
+      value ?? (valueFrom?.secretKeyRef ? withPassword(name, heldIn(name) ?? '') : 'a-pod'),
+    ]),
   );
