@@ -1,5 +1,5 @@
 import { type AttentionToOpen, openAttention } from '@dueline/attention';
-import { type Db, inTransaction } from '@dueline/db';
+import { type Db, inTransaction, type Tx } from '@dueline/db';
 import { recoverEventsInHand } from '@dueline/db/changes';
 import { type ClosedDelivery, closeOverdueDeliveries, reapDeliveries, renewDeliveries } from '@dueline/deliveries';
 import {
@@ -60,16 +60,27 @@ const sweepDeletedRules = (db: Db): Promise<number> =>
     return swept.length;
   });
 
-/** The same of a cycle that was cancelled. */
-const sweepCancelledCycles = (db: Db): Promise<number> =>
-  inTransaction(db, async (tx) => {
-    const cycle = await takeCancelledCycle(tx);
-    if (cycle === undefined) return 0;
-    const swept = await cancelOfCycle(tx, cycle);
-    if (swept.length === 0) await markSwept(tx, cycle);
-    await recordCancelled(tx, swept, 'cycle_cancelled');
-    return swept.length;
-  });
+/** The same of cycles that were cancelled. What somebody holds of one is left for the next time, and holds up no other. */
+async function sweepCancelledCycles(db: Db): Promise<number> {
+  let sum = 0;
+  for (let after: string | undefined = '0'; after !== undefined; ) {
+    const from: string = after;
+    const { count, next } = await inTransaction(db, (tx) => sweepCycleBehind(tx, from));
+    sum += count;
+    after = next;
+  }
+  return sum;
+}
+
+/** Up to 500 actions of the first cancelled cycle behind `after`, and where to go on; undefined: there is none. */
+async function sweepCycleBehind(tx: Tx, after: string): Promise<{ count: number; next: string | undefined }> {
+  const cycle = await takeCancelledCycle(tx, { after });
+  if (cycle === undefined) return { count: 0, next: undefined };
+  const swept = await cancelOfCycle(tx, cycle);
+  if (swept.length === 0) await markSwept(tx, cycle);
+  await recordCancelled(tx, swept, 'cycle_cancelled');
+  return { count: swept.length, next: swept.length === 0 ? cycle.executionId : after };
+}
 
 /**
  * Takes back rows whose worker died, writes down what it died with before that, closes deliveries that nobody may send any more, gives a

@@ -1,11 +1,11 @@
-import type { Tenant } from '@dueline/contracts';
+import type { Tenant, Ticket } from '@dueline/contracts';
 import { inTransaction, sql, takeInHand } from '@dueline/db';
 import { columnOf, insertTenant, lineUserId, moveProductTime, type TestDb, testDb } from '@dueline/db/testing';
-import { createDeliveries, createWebhookDeliveries, startDeliveries } from '@dueline/deliveries';
+import { cancelDeliveries, createDeliveries, createWebhookDeliveries, startDeliveries } from '@dueline/deliveries';
 import { deliveryToCreate } from '@dueline/deliveries/testing';
-import { claimBatch, scheduleMany } from '@dueline/scheduled-actions';
+import { claimBatch, operate, scheduleMany } from '@dueline/scheduled-actions';
 import { actionToSchedule } from '@dueline/scheduled-actions/testing';
-import { cancelCycle, cycleDedupKey, runCycleNow } from '@dueline/scheduled-cycles';
+import { cancelCycle, cycleDedupKey, endCycle, runCycleNow } from '@dueline/scheduled-cycles';
 import { createRule, deleteRule } from '@dueline/trigger-rules';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { recoverRows } from '../src/recover.ts';
@@ -82,13 +82,14 @@ test('[T12] a row of a deleted rule that is claimed is left to its decision; one
   expect(await statuses()).toEqual(['cancelled rule_deleted 1', 'processing 1']);
 });
 
-test('what waits of a cycle that a person cancelled is cancelled with its history, also what somebody held at first; other cycles go on', async () => {
+/** Cycles of a daily rule, with so many people each whose actions wait for an hour; their ids. */
+async function readCycles(...people: number[]): Promise<string[]> {
   const daily = await createRule(own.db, tenant, {
-    ...{ name: 'daily', sourceType: 'scheduled_time', sourceConfig: { cron: '0 9 * * *' } },
+    ...{ name: 'daily', sourceType: 'scheduled_time', sourceConfig: { cron: '0 9 * * *' }, whenDisabled: 'hold' },
     ...{ actionType: 'send_message', actionConfig: { messages: [{ type: 'text', text: 'hello' }] } },
   } as Parameters<typeof createRule>[2]);
   const cycles: string[] = [];
-  for (const count of [1_100, 3]) {
+  for (const count of people) {
     const id = await inTransaction(own.db, (tx) => runCycleNow(tx, tenant, { triggerRuleId: daily }));
     cycles.push(id ?? '');
     await moveProductTime(own.db, 1);
@@ -100,8 +101,15 @@ test('what waits of a cycle that a person cancelled is cancelled with its histor
     );
     await inTransaction(own.db, (tx) => scheduleMany(tx, actions));
   }
+  return cycles;
+}
+
+const cancel = (executionId = '') => inTransaction(own.db, (tx) => cancelCycle(tx, tenant, { executionId }));
+
+test('what waits of a cycle that a person cancelled is cancelled with its history, also what somebody held at first; other cycles go on', async () => {
+  const cycles = await readCycles(1_100, 3);
   expect(await recover()).toEqual([]);
-  await inTransaction(own.db, (tx) => cancelCycle(tx, tenant, { executionId: cycles[0] ?? '' }));
+  await cancel(cycles[0]);
   await inTransaction(own.db, async (tx) => {
     await tx.execute(sql`select from scheduled_action where user_id = ${lineUserId(7)} for no key update`);
     expect(await recover()).toEqual([['of_cancelled_cycle', 1_099]]);
@@ -115,6 +123,39 @@ test('what waits of a cycle that a person cancelled is cancelled with its histor
       `select concat_ws(' ', decision, reason_code, count(*)) from trigger_log group by decision, reason_code`,
     ),
   ).toEqual(['cancelled cycle_cancelled 1100']);
+});
+
+test('what somebody holds of a cancelled cycle keeps nobody from what waits of another one', async () => {
+  const cycles = await readCycles(2, 3);
+  for (const id of cycles) await cancel(id);
+  await inTransaction(own.db, async (tx) => {
+    await tx.execute(
+      sql`select from scheduled_action where dedup_key = ${cycleDedupKey(cycles[0] ?? '', lineUserId(1))} for no key update`,
+    );
+    expect(await recover()).toEqual([['of_cancelled_cycle', 4]]);
+  });
+  expect(await recover()).toEqual([['of_cancelled_cycle', 1]]);
+});
+
+test('what waits of a cycle that ended because its rule is off is left to what the rule says of it', async () => {
+  const [executionId = ''] = await readCycles(3);
+  await inTransaction(own.db, (tx) => endCycle(tx, { executionId, reason: 'rule_disabled' }));
+  expect(await recover()).toEqual([]);
+  expect(await statuses()).toEqual(['pending 3']);
+});
+
+test('what a person brought back of a cancelled cycle is not cancelled again', async () => {
+  const [executionId = ''] = await readCycles(3);
+  await cancel(executionId);
+  await own.db.$client.query(
+    "update scheduled_action set status = 'cancelled', fence = fence + 1, cancel_reason = 'by_person', executed_at = app_now()",
+  );
+  const [ticket] = (await own.db.$client.query<Ticket>('select id, fence from scheduled_action')).rows;
+  if (ticket === undefined) throw new Error('a cycle has actions');
+  await operate(own.db, tenant, { ticket, operation: { kind: 'uncancel' }, by: 'mika', cancelDeliveries });
+  expect(await recover()).toEqual([]);
+  expect(await statuses()).toEqual(['cancelled by_person 2', 'pending 1']);
+  expect(await columnOf(own.db, 'select swept from scheduled_trigger_execution')).toEqual(['true']);
 });
 
 test('[T9b] the deaths of a process that never came back are counted when its lease is over, before its claim is taken back', async () => {

@@ -8,7 +8,7 @@ import {
 } from '@dueline/accounts';
 import type { Ticket } from '@dueline/contracts';
 import type { Db } from '@dueline/db';
-import type { StartedSend } from '@dueline/deliveries';
+import { type StartedSend, wakeDeliveries } from '@dueline/deliveries';
 import type { LineOutcome } from '@dueline/line-client';
 import type { Log } from '@dueline/mq';
 import { createAcceptedLately } from './accepted-lately.ts';
@@ -72,11 +72,14 @@ export function createBreaker({ db, log, limits, onOpened }: BreakerDeps): Break
       return noted;
     },
 
-    async accepted({ id, lineOaId }, { kind }) {
+    async accepted({ id, organizationId, lineOaId }, { kind }) {
       if (kind === 'accepted') lately.note(lineOaId); // that LINE knows a key tells nothing of new ones
       if (!probes.delete(id)) return;
       known.delete(lineOaId);
-      if (await closeBreaker(db, { lineOaId, limits })) log.info({ lineOaId }, 'LINE accepts again; sends go on');
+      if (!(await closeBreaker(db, { lineOaId, limits }))) return;
+      // What was announced in vain meanwhile would come again only after up to ten minutes.
+      const woken = await wakeDeliveries(db, { organizationId, lineOaId });
+      log.info({ lineOaId, deliveries: woken }, 'LINE accepts again; sends go on');
     },
 
     acceptedSince: lately.since,

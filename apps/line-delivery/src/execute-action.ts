@@ -2,6 +2,7 @@ import type { Tenant, Ticket, Tickets } from '@dueline/contracts';
 import type { Db } from '@dueline/db';
 import {
   type AttemptResult,
+  postponeQuiet,
   type SendEndpoint,
   type Settlement,
   type Start,
@@ -80,7 +81,9 @@ async function startInSlots(
       if (owned > 0) deps.reach?.('send.started');
       for (const delivery of deliveries)
         void sendAndSettle(deps, delivery, () => sendJudged(deps, { send: delivery, knownAt }));
-      owned += await startMenusInSlots(deps, tenant, notAmong(deliveries, startable));
+      const others = notAmong(deliveries, startable);
+      owned += await startMenusInSlots(deps, tenant, others);
+      if (owned < startable.length) await postponeQuiet(deps.db, tenant, others);
       return deliveries;
     });
     return owned;

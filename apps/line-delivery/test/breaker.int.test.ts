@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BREAKER_LIMITS } from '@dueline/accounts';
 import { columnOf, lockWaiters, testDb } from '@dueline/db/testing';
+import { announceDeliveries } from '@dueline/deliveries';
 import { nthUserId } from '@dueline/line-simulator';
 import { expect, test } from 'vitest';
 import { planCampaign, planPushes, replicaOf, type Stage, stageOf } from './guarded-stage.ts';
@@ -218,4 +219,22 @@ test('when LINE does not say whether the content is bad, nobody is failed', asyn
     await stage.pass(70);
   }
   expect(await stage.states()).toEqual(['planned 3']);
+});
+
+test('what was announced in vain while the breaker was open goes out as soon as LINE accepts again', async () => {
+  await using database = await testDb();
+  const { db } = database;
+  const stage = await stageOf(db);
+  const replica = replicaOf(stage);
+  const tickets = await planPushes(stage, 20);
+  stage.simulator.faults.set(spurious('push', 5));
+  await replica.send(tickets.slice(0, 5));
+  expect(await breaker(stage)).toBe('true');
+  await db.$client.query(
+    `update delivery set published_at = clock_timestamp(), announce_count = 4 where next_attempt_at <= app_now()`,
+  );
+  await stage.pass(340); // what was refused is held for up to a tenth longer
+  await replica.send(tickets.slice(5, 6)); // one to see, and LINE is well
+  expect(await breaker(stage)).toBe('false');
+  expect(await announceDeliveries(db, { limit: 100, againAfterSeconds: 60 })).toHaveLength(19);
 });

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Tenant } from '@dueline/contracts';
 import { type Db, inTransaction } from '@dueline/db';
-import { testDb } from '@dueline/db/testing';
-import { createDeliveries, reapEarlierBoots, settleDeliveries } from '@dueline/deliveries';
+import { moveProductTime, testDb } from '@dueline/db/testing';
+import { announceDeliveries, createDeliveries, reapEarlierBoots, settleDeliveries } from '@dueline/deliveries';
 import { createLineClient } from '@dueline/line-client';
 import { createSimulator, nthUserId } from '@dueline/line-simulator';
 import { gather } from '@dueline/runtime';
@@ -217,4 +217,22 @@ test('a stop leaves what was not begun to the redelivery', async () => {
 
   await expect(executeActions(deps)(message(tenant, { tickets }), context)).rejects.toThrow('stopped');
   expect(await statuses(db)).toEqual({ planned: 3 });
+});
+
+test('what is sent in quiet hours waits for their end, and leaves then: it is not announced in vain until then, nor late after', async () => {
+  await using database = await testDb();
+  const { db } = database;
+  const { tenant, deps, inHand } = await stage(db);
+  const tickets = await plan(db, tenant, 3);
+  const local = (hours: number) => `to_char((app_now() + interval '${hours} hours') at time zone timezone, 'HH24:MI')`;
+  await db.$client.query(`update line_oa set quiet_from = ${local(-1)}, quiet_to = ${local(2)}, spread_minutes = 0`);
+  expect(await executeActions(deps)(message(tenant, { tickets }), context)).toMatchObject({ outcome: 'discarded' });
+  const again = () => announceDeliveries(db, { limit: 10, againAfterSeconds: 0 });
+  expect(await again()).toEqual([]);
+  await moveProductTime(db, 2 * 3_600);
+  const due = await again();
+  expect(due).toHaveLength(3);
+  await executeActions(deps)(message(tenant, { tickets: due }), context);
+  await inHand.drain();
+  expect(await statuses(db)).toEqual({ accepted: 3 });
 });

@@ -1,10 +1,12 @@
-import { setCampaignPace } from '@dueline/campaigns';
+import { retryCampaign, setCampaignPace } from '@dueline/campaigns';
 import { dueCampaign } from '@dueline/campaigns/testing';
-import { type Db, inTenant } from '@dueline/db';
+import { type Db, inTenant, inTransaction } from '@dueline/db';
 import { columnOf, testDb } from '@dueline/db/testing';
-import { announceDeliveries, repaceChunks } from '@dueline/deliveries';
+import { announceDeliveries, renewDeliveries, repaceChunks, retryCampaignDeliveries } from '@dueline/deliveries';
+import type { LineOutcome } from '@dueline/line-client';
 import { expect, test } from 'vitest';
-import { audienceOf, claimOne, stage } from './campaign-stage.ts';
+import type { ExecuteDeps } from '../src/execute-action.ts';
+import { audienceOf, campaignSeen, claimOne, stage } from './campaign-stage.ts';
 
 const PATIENCE = { timeout: 60_000 };
 
@@ -156,4 +158,48 @@ test('a pace is refused that is no number of people, or that names a campaign as
   await expect(setPace(0)).rejects.toThrow('pace is invalid at /maxPerMinute: a whole number from 1 to 10000000');
   const old = { campaign, maxPerMinute: 100, repaceDeliveries: repaceChunks };
   expect(await inTenant(db, tenant, (tx) => setCampaignPace(tx, tenant, old))).toMatchObject({ refusal: 'changed' });
+});
+
+/** LINE answers all of it so, each chunk at its time. */
+async function fail(
+  { published, send, pass, db }: Awaited<ReturnType<typeof paced>>,
+  multicast: () => Promise<LineOutcome>,
+) {
+  const line = { multicast } as unknown as ExecuteDeps['line'];
+  await send(published, true, { line });
+  for (const _ of [1, 2]) {
+    await pass(600);
+    await send(await announceDeliveries(db, { limit: 10, againAfterSeconds: 60 }), true, { line });
+  }
+}
+
+test('what failed of a paced campaign and is sent again keeps the pace', PATIENCE, async () => {
+  await using database = await testDb();
+  const { db } = database;
+  const all = await paced(db, { people: 1_250, maxPerMinute: 50 });
+  const { tenant, campaign, published, pass, start, send, sendDue } = all;
+  await fail(all, async () => ({ kind: 'refused', status: 403, detail: 'Forbidden' }));
+  expect(await columnOf(db, 'select status from campaign')).toEqual(['needs_attention']);
+  const again = { campaign: await campaignSeen(db, tenant, campaign.id), acceptDuplicates: false };
+  await inTenant(db, tenant, (tx) => retryCampaign(tx, tenant, { ...again, retryDeliveries: retryCampaignDeliveries }));
+  await pass(3_600);
+  published.splice(0);
+  await start(await claimOne(db));
+  await Promise.all([send(published), send(published)]);
+  expect(await sent(db)).toEqual(['0']);
+  await pass(600);
+  await sendDue({ replicas: 2 });
+  expect(await sent(db)).toEqual(['0', '1']);
+});
+
+test('what LINE did not serve for a day and takes a new key keeps the pace of its campaign', PATIENCE, async () => {
+  await using database = await testDb();
+  const { db } = database;
+  const all = await paced(db, { people: 1_250, maxPerMinute: 50 });
+  await fail(all, async () => ({ kind: 'throttled', status: 429, reason: 'monthly', detail: 'the month' }));
+  await db.$client.query(`update delivery set deliver_until = deliver_until + interval '1 day'`);
+  await all.pass(82_800);
+  expect(await inTransaction(db, renewDeliveries)).toBe(3);
+  await all.sendDue({ replicas: 2 });
+  expect(await sent(db)).toEqual(['0']);
 });

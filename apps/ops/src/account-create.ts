@@ -8,7 +8,7 @@ const DEFAULT_ZONE = 'Asia/Tokyo';
 export const CREATE_USAGE = `       dueline account create --channel <channel id> --name <name> --organization <id> | --new-organization <name>
                               [--timezone <zone>, else ${DEFAULT_ZONE}]   [--by …] [--reason …] [--json]`;
 
-const ID = /^[1-9][0-9]{0,18}$/;
+const ID = /^[1-9][0-9]{0,17}$/;
 
 interface CreateCommand {
   readonly channelId: string;

@@ -30,7 +30,7 @@ are signed with, in place of the one before, and prints it this once; it needs S
 
 const VERBS = ['list', 'pause', 'unpause', 'credentials', 'webhook-secret'] as const;
 const KINDS = ['stored', 'stateless', 'short_lived'] as const;
-const ID = /^[1-9][0-9]{0,18}$/;
+const ID = /^[1-9][0-9]{0,17}$/;
 
 interface PauseCommand extends Signed {
   readonly verb: (typeof VERBS)[number];

@@ -38,7 +38,7 @@ interface AccountDeps {
 
 const noSecret = async () => '';
 
-const ID = /^[1-9][0-9]{0,18}$/;
+const ID = /^[1-9][0-9]{0,17}$/;
 
 /** @throws UsageError with the usage when the words are not a command. */
 export function parseAccountCommand(words: readonly string[], { user }: { user: string }): AccountCommand {

@@ -42,7 +42,7 @@ const HELP = `usage: dueline <command>
   history …          what was decided under a rule or about a person; 'history --help' says how (DATABASE_URL)
   dry-run …          what a rule would have done with what happened; 'dry-run --help' says how (DATABASE_URL)
   explain …          why a rule fired for a person, or why it did not; 'explain --help' says how (DATABASE_URL)
-  events …           decide what happened once more, for rules that came later; 'events --help' says how (DATABASE_URL)
+  events …           decide what happened once more, or what was given up; 'events --help' says how (DATABASE_URL)
   menus …            register the rich menus that rules switch to; 'menus --help' says how (DATABASE_URL)
   rules …            author, publish and look at rules, from files; 'rules --help' says how (DATABASE_URL)
   timeline …         a person's past and what is to come; 'timeline --help' says how (DATABASE_URL)

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import type { AccountName } from '@dueline/accounts';
-import { type Db, openDatabase } from '@dueline/db';
+import { type Db, errorCode, openDatabase } from '@dueline/db';
 import { PermanentError } from '@dueline/kernel';
 import { UsageError } from './actions/command-line.ts';
 import { loadActionsConfig } from './config.ts';
@@ -107,8 +107,15 @@ export async function runForPerson<Option extends string>(
   }
 }
 
+/** A number, a time or an offset that PostgreSQL cannot hold: somebody typed it, and the message names it. */
+const OUT_OF_RANGE = /^220(03|08|09)$/;
+
+const problemOf = (error: unknown): unknown =>
+  error instanceof Error && OUT_OF_RANGE.test(errorCode(error) ?? '') ? new UsageError(error.message) : error;
+
 /** Says what a person can do something about, and returns the exit code; throws everything else. */
-export function tellProblem({ printError }: PersonDeps, command: string, error: unknown): 1 | 2 {
+export function tellProblem({ printError }: PersonDeps, command: string, thrown: unknown): 1 | 2 {
+  const error = problemOf(thrown);
   if (!(error instanceof PermanentError) && !(error instanceof UsageError)) throw error;
   const isUsage = error instanceof UsageError;
   printError(isUsage ? `${error.message}\n\n./dueline ${command} --help says more` : error.message);

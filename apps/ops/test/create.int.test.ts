@@ -11,7 +11,11 @@ afterEach(() => own[Symbol.asyncDispose]());
 
 async function account(...words: string[]): Promise<string> {
   const lines: string[] = [];
-  await runAccount(words, { env: { DATABASE_URL: own.url }, print: (line) => lines.push(line), login: 'mika' });
+  await runAccount(words, {
+    env: { DATABASE_URL: own.urlOf('ops') },
+    print: (line) => lines.push(line),
+    login: 'mika',
+  });
   return lines.join('\n');
 }
 

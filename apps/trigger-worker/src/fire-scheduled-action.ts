@@ -17,7 +17,7 @@ import { entryBase, failedItem } from './action-history.ts';
 import type { DecideDeps } from './deps.ts';
 import { decideInHand } from './in-hand.ts';
 import { type Settled, settleActions } from './settle-actions.ts';
-import { decideOrSplit } from './split.ts';
+import { type Committed, decideAndConclude } from './split.ts';
 
 /** Tickets that one transaction decides at most, and transactions at once: while one waits for the database, another works here. */
 const TICKETS_AT_ONCE = 500;
@@ -40,7 +40,7 @@ export function fireScheduledActions(deps: DecideDeps): Handler<Tickets> {
     await deps.ready();
     const tickets = data.tickets.map((ticket) => ({ ...ticket, ...tenant }));
     const fired = deliveryCount > 0 ? await fireAgain(deps, tickets) : await fireTogether(tickets);
-    const ids = await fired.decided;
+    const ids = await fired.ids;
     const actions = tickets.filter(({ id }) => ids.has(id)).length;
     if (actions > 0) deps.reach?.('fire_action.handled');
     return actions === 0 ? discarded('no ticket held an action') : { outcome: 'done', detail: { actions } };
@@ -48,7 +48,7 @@ export function fireScheduledActions(deps: DecideDeps): Handler<Tickets> {
 }
 
 /** Whoever had these in hand may have died of one of them. */
-async function fireAgain(deps: DecideDeps, tickets: readonly TenantTicket[]): Promise<Fired> {
+async function fireAgain(deps: DecideDeps, tickets: readonly TenantTicket[]): Promise<Committed> {
   const ids = tickets.map(({ id }) => id);
   await deps.gate.alone(() => suspectActions(deps.db, ids));
   const open = await stillOpen(deps.db, ids);
@@ -60,36 +60,25 @@ export async function fireTickets(
   deps: DecideDeps,
   work: { tickets: readonly TenantTicket[]; alone: boolean },
 ): Promise<void> {
-  const { decided } = await decideTickets(deps, work);
-  await decided;
+  const { ids } = await decideTickets(deps, work);
+  await ids;
 }
 
-/** What was committed. */
-interface Fired {
-  /** The ids of the actions that were decided, as soon as what follows was handed over. */
-  readonly decided: Promise<ReadonlySet<string>>;
-}
-
-async function decideTickets(
+const decideTickets = (
   deps: DecideDeps,
   { tickets, alone }: { tickets: readonly TenantTicket[]; alone: boolean },
-): Promise<Fired> {
-  const ids = new Set<string>();
-  const concluding: Promise<unknown>[] = [];
-  await decideOrSplit(tickets, {
-    gate: deps.gate,
-    alone,
+): Promise<Committed> =>
+  decideAndConclude(tickets, {
+    ...{ gate: deps.gate, log: deps.log, alone },
     decide: async (some, how) => {
       const settled = await settle(deps, { tickets: some, alone: how.alone });
       if (settled.entries.length > 0) deps.reach?.('fire_action.committed');
-      for (const { scheduledActionId } of settled.entries) if (scheduledActionId) ids.add(scheduledActionId);
-      concluding.push(concludeSettled(deps, settled)); // while the next ones are decided
-      return settled.setAside;
+      return settled;
     },
+    idsOf: ({ entries }) => entries.flatMap(({ scheduledActionId }) => scheduledActionId ?? []),
+    conclude: (settled) => concludeSettled(deps, settled),
     onFailure: (ticket, error) => recordFailure(deps, ticket, error),
   });
-  return { decided: Promise.all(concluding).then(() => ids) };
-}
 
 function settle(
   deps: DecideDeps,

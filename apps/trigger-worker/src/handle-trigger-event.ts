@@ -18,7 +18,7 @@ import { type DecidedEvents, decideTaken, NOTHING } from './decide-events.ts';
 import type { DecideDeps } from './deps.ts';
 import { decideInHand, type Take } from './in-hand.ts';
 import { lockUsersOf, whereMayBeAwaited } from './meet-waits.ts';
-import { decideOrSplit } from './split.ts';
+import { type Committed, decideAndConclude } from './split.ts';
 
 /** Tickets that one transaction decides at most, and transactions at once: while one waits for the database, another works here. */
 const TICKETS_AT_ONCE = 200;
@@ -49,7 +49,7 @@ export function handleTriggerEvents(deps: DecideDeps, topic: EventTopic): Handle
     await deps.ready();
     const tickets = data.tickets.map(({ id, fence }) => ({ id, fence, organizationId, lineOaId }));
     const handled = deliveryCount > 0 ? await handleAgain(deps, topic, tickets) : await handleTogether(tickets);
-    const taken = await handled.taken;
+    const taken = await handled.ids;
     const events = new Set(tickets.map(({ id }) => id).filter((id) => taken.has(id))).size;
     if (events > 0) deps.reach?.('decide_event.handled');
     return events === 0 ? discarded('no ticket held an event') : { outcome: 'done', detail: { events } };
@@ -57,39 +57,27 @@ export function handleTriggerEvents(deps: DecideDeps, topic: EventTopic): Handle
 }
 
 /** Whoever had these in hand may have died of one of them. */
-async function handleAgain(deps: DecideDeps, topic: EventTopic, tickets: readonly TenantTicket[]): Promise<Handled> {
+async function handleAgain(deps: DecideDeps, topic: EventTopic, tickets: readonly TenantTicket[]): Promise<Committed> {
   const ids = tickets.map(({ id }) => id);
   await deps.gate.alone(() => suspectEvents(deps.db, ids));
   return handleTickets(deps, topic, { tickets, alone: true });
 }
 
-/** What was committed. */
-interface Handled {
-  /** The ids of the events that were decided, as soon as what follows was handed over. */
-  readonly taken: Promise<ReadonlySet<string>>;
-}
-
-async function handleTickets(
+const handleTickets = (
   deps: DecideDeps,
   topic: EventTopic,
   { tickets, alone }: { tickets: readonly TenantTicket[]; alone: boolean },
-): Promise<Handled> {
-  const ids = new Set<string>();
-  const concluding: Promise<unknown>[] = [];
-  await decideOrSplit(tickets, {
-    gate: deps.gate,
-    alone,
+): Promise<Committed> =>
+  decideAndConclude(tickets, {
+    ...{ gate: deps.gate, log: deps.log, alone },
     decide: async (some, how) => {
       const awaited = await whereMayBeAwaited(deps.db, topic, some);
-      const decided = await decideEvents(deps, { tickets: some, awaited }, how.alone);
-      for (const id of decided.taken) ids.add(id);
-      concluding.push(conclude(deps, decided)); // while the next ones are decided
-      return decided.setAside;
+      return decideEvents(deps, { tickets: some, awaited }, how.alone);
     },
+    idsOf: ({ taken }) => taken,
+    conclude: (decided) => conclude(deps, decided),
     onFailure: (ticket, error) => recordFailure(deps, ticket, error),
   });
-  return { taken: Promise.all(concluding).then(() => ids) };
-}
 
 /** What comes after the commit: metrics, and the tickets of new deliveries. A crash before it costs one sweep, not a message. */
 async function conclude(deps: DecideDeps, { taken, entries, deliveries }: DecidedEvents): Promise<void> {

@@ -14,11 +14,13 @@ export function givenUp({ id, fence, rescueCount }: HeldAction): Hindrance | und
 }
 
 /**
- * What keeps an action from being decided at all, however its person stands. In a stopped account nothing is decided, and the action
+ * What keeps an action from being decided at all, however its person stands. A person may have cancelled its cycle. In a stopped account nothing is decided, and the action
  * waits until the stop is over; so does one whose rule holds its actions while it is disabled, and it is looked at again seldom. Pure.
  */
 export function hinderedAtFirst(action: HeldAction, rule: RuleState | 'none'): Hindrance | undefined {
   const { id, fence } = action;
+  if (action.calledOff)
+    return { outcome: { id, fence, to: 'cancelled', reason: 'cycle_cancelled' }, reasonCode: 'cycle_cancelled' };
   if (action.stopped) {
     return { outcome: { id, fence, to: 'deferred', until: 'claimable' }, reasonCode: 'account_stopped' };
   }

@@ -1,5 +1,6 @@
 import type { Ticket } from '@dueline/contracts';
 import { TransientError } from '@dueline/kernel';
+import type { Log } from '@dueline/mq';
 import type { Gate } from './gate.ts';
 
 /** How the tickets of one message, or of one claim, are decided. */
@@ -22,6 +23,50 @@ export async function decideOrSplit<T extends Ticket>(tickets: readonly T[], dec
   for (const ticket of left) {
     await deciding.gate.alone(() => decideSingle(ticket, { ...deciding, alone: true }));
   }
+}
+
+/** The same, with what comes after each commit. */
+export interface Concluding<T extends Ticket, Decided extends { readonly setAside: readonly T[] }>
+  extends Omit<Deciding<T>, 'decide'> {
+  readonly log: Pick<Log, 'error'>;
+  readonly decide: (tickets: readonly T[], how: { alone: boolean }) => Promise<Decided>;
+  /** Which rows were decided. */
+  readonly idsOf: (decided: Decided) => readonly string[];
+  /** What comes after the commit. A crash before it costs one sweep, and so does what it throws. */
+  readonly conclude: (decided: Decided) => Promise<void>;
+}
+
+/** What was committed. */
+export interface Committed {
+  /** The ids of the rows that were decided, as soon as what follows was handed over. Never rejects. */
+  readonly ids: Promise<ReadonlySet<string>>;
+}
+
+/** Decides as {@link decideOrSplit} does, and concludes what was committed while the next rows are decided. */
+export async function decideAndConclude<T extends Ticket, Decided extends { readonly setAside: readonly T[] }>(
+  tickets: readonly T[],
+  { log, decide, idsOf, conclude, ...deciding }: Concluding<T, Decided>,
+): Promise<Committed> {
+  const ids = new Set<string>();
+  const concluding: Promise<void>[] = [];
+  // Nobody waits for it while the next rows are decided, or when they throw: what it throws would end the process.
+  const concludeBeside = async (decided: Decided) => {
+    try {
+      await conclude(decided);
+    } catch (error) {
+      log.error({ err: error, rows: idsOf(decided).length }, 'what follows from decided rows is left to the sweep');
+    }
+  };
+  await decideOrSplit(tickets, {
+    ...deciding,
+    decide: async (some, how) => {
+      const decided = await decide(some, how);
+      for (const id of idsOf(decided)) ids.add(id);
+      concluding.push(concludeBeside(decided));
+      return decided.setAside;
+    },
+  });
+  return { ids: Promise.all(concluding).then(() => ids) };
 }
 
 async function decideTogether<T extends Ticket>(tickets: readonly T[], deciding: Deciding<T>): Promise<readonly T[]> {

@@ -1,5 +1,5 @@
-import type { Tenant, Tickets } from '@dueline/contracts';
-import type { Db } from '@dueline/db';
+import type { Tenant, Ticket, Tickets } from '@dueline/contracts';
+import { type Db, inTransaction } from '@dueline/db';
 import {
   columnOf,
   insertTenant,
@@ -9,11 +9,14 @@ import {
   type TestDb,
   testDb,
 } from '@dueline/db/testing';
-import { announceCycles, countCycles, openCycles, planSchedules } from '@dueline/scheduled-cycles';
+import { cancelDeliveries } from '@dueline/deliveries';
+import { operate } from '@dueline/scheduled-actions';
+import { announceCycles, cancelCycle, countCycles, openCycles, planSchedules } from '@dueline/scheduled-cycles';
 import { createRule, deleteRule } from '@dueline/trigger-rules';
 import { afterAll, beforeEach, expect, test } from 'vitest';
+import { processDueActions } from '../src/process-due-actions.ts';
 import { runScheduledCycles } from '../src/run-scheduled-cycle.ts';
-import { claimAll, context, fire } from './due.ts';
+import { claimAll, claimOf, context, fire } from './due.ts';
 import { decideDeps, message } from './support.ts';
 
 let own: TestDb;
@@ -158,4 +161,42 @@ test('a rule of each hour that fires once an hour fires in each, though people a
   await readAfter(3_600 - Number(intoHour) + 1_800);
   await readAfter(1_860);
   expect(await log()).toEqual(['fired due 2', 'scheduled matched 2']);
+});
+
+const cancelIt = async () => {
+  const [executionId = ''] = (await columnOf(db, 'select id from scheduled_trigger_execution')).map(String);
+  expect(await inTransaction(db, (tx) => cancelCycle(tx, tenant, { executionId }))).toBe(true);
+};
+
+test.each(['queue', 'inline'] as const)(
+  'what is due of a cycle never runs once its cancel was answered, though nobody has swept yet (%s)',
+  async (via) => {
+    await insertUsers(db, tenant, 5);
+    const { tickets } = await openedRule();
+    await run(tickets);
+    await cancelIt();
+    if (via === 'queue') await decideDue();
+    else await processDueActions(decideDeps(db), claimOf('inline'))();
+    expect(await columnOf(db, 'select count(*) from delivery')).toEqual(['0']);
+    expect(await log()).toEqual(['cancelled cycle_cancelled 5', 'scheduled matched 5']);
+    expect(
+      await columnOf(
+        db,
+        `select concat_ws(' ', status, cancel_reason, count(*)) from scheduled_action group by status, cancel_reason`,
+      ),
+    ).toEqual(['cancelled cycle_cancelled 5']);
+  },
+);
+
+test('what a person brings back of a cancelled cycle runs', async () => {
+  await insertUsers(db, tenant, 2);
+  const { tickets } = await openedRule();
+  await run(tickets);
+  await cancelIt();
+  await decideDue();
+  const [ticket] = (await db.$client.query<Ticket>('select id, fence from scheduled_action order by user_id')).rows;
+  if (ticket === undefined) throw new Error('a cycle has actions');
+  await operate(db, tenant, { ticket, operation: { kind: 'uncancel' }, by: 'mika', cancelDeliveries });
+  await decideDue();
+  expect(await columnOf(db, 'select user_id from delivery')).toEqual([lineUserId(1)]);
 });

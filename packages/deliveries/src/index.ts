@@ -20,6 +20,7 @@ export { DELIVERY_INVARIANTS } from './invariants.ts';
 export { mayBegin } from './may-begin.ts';
 export { takePace } from './pace.ts';
 export { type PostponedTicket, postponeDeliveries } from './postpone.ts';
+export { postponeQuiet } from './postpone-quiet.ts';
 export { reapDeliveries, reapEarlierBoots } from './reap.ts';
 export { type EarlierRefusal, loadRefusals, type Refusals } from './refusals.ts';
 export { type RefusedDelivery, refusedAmong } from './refused.ts';

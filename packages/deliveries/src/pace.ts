@@ -11,6 +11,7 @@ const MAX_GRANTED = 100;
 
 interface PacedTicket extends Ticket {
   readonly campaignId: string;
+  readonly retryKey: string;
   readonly people: number;
 }
 
@@ -20,7 +21,7 @@ interface Pace {
   /** Milliseconds from now. */
   nextMs: number;
   backMs: number;
-  /** Chunks that were let begin last, and may not have done so yet. */
+  /** Keys of chunks that were let begin last, and may not have done so yet; one that is planned anew has another. */
   granted: readonly string[];
 }
 
@@ -47,11 +48,11 @@ export async function takePace(db: Db, tenant: Tenant, tickets: readonly Ticket[
 }
 
 /** Moves the pace on, by a chunk that begins or by one that gets a place; the latter comes back. */
-function placeOf({ id, fence, people }: PacedTicket, pace: Pace | undefined): PostponedTicket[] {
-  if (pace === undefined || pace.granted.includes(id)) return [];
+function placeOf({ id, fence, people, retryKey }: PacedTicket, pace: Pace | undefined): PostponedTicket[] {
+  if (pace === undefined || pace.granted.includes(retryKey)) return [];
   const costMs = people * pace.msPerPerson;
   if (pace.nextMs <= 0) {
-    pace.granted = [...pace.granted, id].slice(-MAX_GRANTED);
+    pace.granted = [...pace.granted, retryKey].slice(-MAX_GRANTED);
     pace.nextMs = Math.max(pace.nextMs, -CREDIT_MS) + costMs;
     return [];
   }
@@ -61,8 +62,14 @@ function placeOf({ id, fence, people }: PacedTicket, pace: Pace | undefined): Po
 }
 
 async function pacedAmong(db: Db, tenant: Tenant, tickets: readonly Ticket[]): Promise<PacedTicket[]> {
-  const { rows } = await db.execute<{ id: string; fence: string; campaign_id: string; people: number }>(sql`
-    select delivery.id, delivery.fence, delivery.campaign_id, chunk.user_count as people
+  const { rows } = await db.execute<{
+    id: string;
+    fence: string;
+    campaign_id: string;
+    retry_key: string;
+    people: number;
+  }>(sql`
+    select delivery.id, delivery.fence, delivery.campaign_id, delivery.retry_key, chunk.user_count as people
       from delivery
       join ${ticketRows(tickets)} on delivery.id = ticket.id and delivery.fence = ticket.fence
       join campaign on campaign.id = delivery.campaign_id and campaign.max_per_minute is not null and campaign.status = 'sending'
@@ -70,9 +77,12 @@ async function pacedAmong(db: Db, tenant: Tenant, tickets: readonly Ticket[]): P
      where delivery.status = 'planned' and delivery.next_attempt_at <= app_now() and delivery.deliver_until > app_now()
        and delivery.first_attempt_at is null and delivery.split_path = ''
        and delivery.organization_id = ${tenant.organizationId} and delivery.line_oa_id = ${tenant.lineOaId}
-     group by delivery.id, delivery.fence, delivery.campaign_id, chunk.user_count
+     group by delivery.id, delivery.fence, delivery.campaign_id, delivery.retry_key, chunk.user_count
      order by delivery.id`);
-  return rows.map((row) => ({ id: row.id, fence: row.fence, campaignId: row.campaign_id, people: row.people }));
+  return rows.map((row) => ({
+    ...{ id: row.id, fence: row.fence, campaignId: row.campaign_id },
+    ...{ retryKey: row.retry_key, people: row.people },
+  }));
 }
 
 /** Locks where these campaigns stand, in id order, until the transaction ends. */
@@ -96,17 +106,17 @@ async function lockPaces(
     ms_per_person: number;
     next_ms: number;
     back_ms: number;
-    granted_ids: string[];
+    granted_keys: string[];
   }>(sql`
     select campaign_id, 60000::float8 / campaign.max_per_minute as ms_per_person,
            (extract(epoch from next_at - app_now()) * 1000)::float8 as next_ms,
-           (extract(epoch from back_at - app_now()) * 1000)::float8 as back_ms, granted_ids::text[] as granted_ids
+           (extract(epoch from back_at - app_now()) * 1000)::float8 as back_ms, granted_keys::text[] as granted_keys
       from campaign_pace join campaign on campaign.id = campaign_id
      where campaign_id = any(${ids}) and campaign.max_per_minute is not null`);
   return new Map(
     rows.map((row) => [
       row.campaign_id,
-      { msPerPerson: row.ms_per_person, nextMs: row.next_ms, backMs: row.back_ms, granted: row.granted_ids },
+      { msPerPerson: row.ms_per_person, nextMs: row.next_ms, backMs: row.back_ms, granted: row.granted_keys },
     ]),
   );
 }
@@ -116,7 +126,7 @@ async function keepPaces(tx: Tx, paces: ReadonlyMap<string, Pace>): Promise<void
   await tx.execute(sql`
     update campaign_pace set next_at = app_now() + make_interval(secs => kept.next_ms / 1000),
                              back_at = app_now() + make_interval(secs => kept.back_ms / 1000),
-                             granted_ids = string_to_array(kept.granted_ids, ',')::bigint[]
+                             granted_keys = string_to_array(kept.granted_keys, ',')::uuid[]
       from unnest(${column(
         kept.map(([id]) => id),
         'bigint',
@@ -129,7 +139,7 @@ async function keepPaces(tx: Tx, paces: ReadonlyMap<string, Pace>): Promise<void
       )}, ${column(
         kept.map(([, { granted }]) => granted.join(',')),
         'text',
-      )}) as kept (id, next_ms, back_ms, granted_ids)
+      )}) as kept (id, next_ms, back_ms, granted_keys)
      where campaign_id = kept.id`);
 }
 

@@ -15,7 +15,7 @@ export async function repaceChunks(
 ): Promise<number> {
   await tx.execute(sql`
     insert into campaign_pace (campaign_id, organization_id, line_oa_id) values (${campaignId}, ${organizationId}, ${lineOaId})
-        on conflict (campaign_id) do update set next_at = excluded.next_at, back_at = excluded.back_at, granted_ids = excluded.granted_ids`);
+        on conflict (campaign_id) do update set next_at = excluded.next_at, back_at = excluded.back_at, granted_keys = excluded.granted_keys`);
   const { rows } = await tx.execute<{ id: string }>(sql`
     select id from delivery
      where campaign_id = ${campaignId} and organization_id = ${organizationId} and line_oa_id = ${lineOaId}

@@ -25,6 +25,8 @@ export interface HeldAction extends StoredAction {
   readonly channelId: string;
   /** Its account or organization is stopped. */
   readonly stopped: boolean;
+  /** A person cancelled the cycle that it is of, and has not brought it back since. */
+  readonly calledOff: boolean;
   /** When a message may go that its account's quiet hours forbid now, RFC 3339; null: now. */
   readonly quietUntil: string | null;
   readonly quietPolicy: 'shift' | 'drop' | 'ignore';
@@ -48,6 +50,7 @@ type HeldRow = ActionRow & {
   overdue: boolean | null;
   channel_id: string;
   stopped: boolean;
+  called_off: boolean;
   quiet_until: string | null;
   quiet_policy: HeldAction['quietPolicy'];
   capped: boolean;
@@ -61,6 +64,10 @@ const HELD = sql`
   rescue_count, alone, gen, traceparent,
   app_now() > due_at + make_interval(secs => max_lateness_seconds) as overdue, account.channel_id,
   account.stopped_at is not null or organization.stopped_at is not null as stopped, account.quiet_policy,
+  case when action.event_id is null and action.gen = 0 and starts_with(action.dedup_key, 'ste:')
+       then exists (select from scheduled_trigger_execution as cycle
+                     where cycle.id = split_part(action.dedup_key, ':', 2)::bigint and cycle.status = 'cancelled' and cycle.reason_code = 'by_person')
+       else false end as called_off,
   case when account.quiet_from is not null
        then to_json(after_quiet_hours(app_now(), account.id, account.timezone, account.quiet_zone, account.quiet_from, account.quiet_to,
                                       account.spread_minutes, user_id, action.id)) #>> '{}' end as quiet_until,
@@ -121,6 +128,7 @@ const parseHeld = (row: HeldRow): HeldAction => ({
   overdue: row.overdue ?? false,
   channelId: row.channel_id,
   stopped: row.stopped,
+  calledOff: row.called_off,
   quietUntil: row.quiet_until,
   quietPolicy: row.quiet_policy,
   capped: row.capped,

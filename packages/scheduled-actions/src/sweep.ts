@@ -26,7 +26,7 @@ export async function cancelOfDeletedRules(tx: Tx): Promise<StoredAction[]> {
 
 /**
  * pending -> cancelled for at most 500 rows of a cycle that was cancelled, by what their dedup_keys begin with; rows that somebody holds are left
- * for the next call. The caller writes their history in the same transaction, and calls again until it gets none.
+ * for the next call, and what a person brought back is left alone. The caller writes their history in the same transaction, and calls again until it gets none.
  */
 export async function cancelOfCycle(
   tx: Tx,
@@ -35,11 +35,11 @@ export async function cancelOfCycle(
   const { rows } = await tx.execute<ActionRow>(sql`
     with left_over as materialized (
       select id from scheduled_action
-       where line_oa_id = ${lineOaId} and dedup_key > ${dedupPrefix} and dedup_key < ${`${dedupPrefix}\u{10ffff}`} and status = 'pending'
+       where line_oa_id = ${lineOaId} and dedup_key > ${dedupPrefix} and dedup_key < ${`${dedupPrefix}\u{10ffff}`} and status = 'pending' and gen = 0
        limit 500
     ), held as materialized (
       select id from scheduled_action
-       where id = any(array(select id from left_over)) and status = 'pending'
+       where id = any(array(select id from left_over)) and status = 'pending' and gen = 0
        order by id
          for no key update skip locked
     )

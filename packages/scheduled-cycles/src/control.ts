@@ -72,17 +72,17 @@ export const resumeCycle = (tx: Tx, tenant: Tenant, cycle: { executionId: string
     { set: sql`paused_at = null, published_at = null, fence = fence + 1`, where: sql`paused_at is not null` },
   );
 
-/** processing -> cancelled: no more people are read. The caller cancels the actions that wait. False: it is over. */
+/** processing -> cancelled: no more people are read, and none of its actions is done from the commit on; a sweep cancels them. False: it is over. */
 export const cancelCycle = (tx: Tx, tenant: Tenant, cycle: { executionId: string }): Promise<boolean> =>
   change(tx, { ...tenant, ...cycle }, { set: ENDED('by_person'), where: sql`true` });
 
-/** processing -> cancelled in the transaction that finds that its rule is gone. */
+/** processing -> cancelled in the transaction that finds that its rule is gone; what waits of it is the rule's to judge. */
 export async function endCycle(
   tx: Tx,
   { executionId, reason }: { executionId: string; reason: CycleReason },
 ): Promise<void> {
   await tx.execute(sql`
-    update scheduled_trigger_execution set ${ENDED(reason)} where id = ${executionId} and status = 'processing'`);
+    update scheduled_trigger_execution set ${ENDED(reason)}, swept = true where id = ${executionId} and status = 'processing'`);
 }
 
 const ENDED = (reason: CycleReason) => sql`

@@ -4,13 +4,13 @@ import { type Invariant, sql } from '@dueline/db';
 export const SCHEDULED_CYCLE_INVARIANTS: readonly Invariant[] = [
   {
     id: 'I20',
-    says: 'a completed cycle has one action for each person that it counts, and none that waits',
+    says: 'a completed cycle has one action for each person that it counts, and none that waits but for what a person brought back',
     offending: ({ historyDays }) => sql`
       select format('cycle %s of rule %s: %s enqueued, %s actions, %s of them open', cycle.id, cycle.trigger_rule_id, cycle.enqueued_users,
                     action.count, action.open) as what
         from scheduled_trigger_execution as cycle
        cross join lateral (
-         select count(*) as count, count(*) filter (where action.status in ('pending', 'processing')) as open
+         select count(*) as count, count(*) filter (where action.status in ('pending', 'processing') and action.gen = 0) as open
            from scheduled_action as action
           where action.line_oa_id = cycle.line_oa_id
             and action.dedup_key > 'ste:' || cycle.id || ':' and action.dedup_key < 'ste:' || cycle.id || ';') as action

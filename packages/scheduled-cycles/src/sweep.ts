@@ -9,21 +9,24 @@ export interface CancelledCycle {
   readonly dedupPrefix: string;
 }
 
-/** One such cycle, held until the transaction ends; undefined: there is none that nobody holds. */
-export async function takeCancelledCycle(tx: Tx): Promise<CancelledCycle | undefined> {
+/**
+ * The first such cycle behind `after`, held until the transaction ends; undefined: there is none that nobody holds. Only those that a person
+ * cancelled: what waits of the others is its rule's to judge, which is gone or off.
+ */
+export async function takeCancelledCycle(tx: Tx, { after }: { after: string }): Promise<CancelledCycle | undefined> {
   const { rows } = await tx.execute<{ id: string; line_oa_id: string }>(sql`
     select id, line_oa_id from scheduled_trigger_execution
-     where status = 'cancelled' and not swept order by id limit 1
+     where status = 'cancelled' and not swept and reason_code = 'by_person' and id > ${after} order by id limit 1
        for no key update skip locked`);
   const [row] = rows;
   if (row === undefined) return undefined;
   return { executionId: row.id, lineOaId: row.line_oa_id, dedupPrefix: cycleDedupKey(row.id, '') };
 }
 
-/** Leaves it alone from now on, unless something of it still waits, or is being decided and may wait again. */
+/** Leaves it alone from now on, unless something of it still waits, or is being decided and may wait again. What a person brought back may. */
 export async function markSwept(tx: Tx, { executionId }: Pick<CancelledCycle, 'executionId'>): Promise<void> {
   await tx.execute(sql`
     update scheduled_trigger_execution as cycle
-       set swept = not exists (select from ${actionsOf('cycle')} and action.status in ('pending', 'processing'))
+       set swept = not exists (select from ${actionsOf('cycle')} and action.status in ('pending', 'processing') and action.gen = 0)
      where id = ${executionId}`);
 }

@@ -20,4 +20,5 @@ export {
   suspectEvents,
 } from './fail.ts';
 export { type ReplayRange, replayable, replayEvents } from './replay.ts';
+export { retryEvents } from './retry.ts';
 export { peekEventUsers, takeEventAlone, takeEvents } from './take.ts';

@@ -205,12 +205,13 @@ export const PRIVILEGES: Readonly<Record<AppWithRole, Readonly<Record<string, Ri
     ...EVERY_APP,
     line_oa: {
       select: ACCOUNT,
+      insert: ['organization_id', 'channel_id', 'name', 'timezone', 'channel_access_token_sealed'],
       update: [
         ...['channel_access_token_sealed', 'channel_secret_sealed', 'webhook_secret_sealed', 'token_kind', 'status'],
         'stopped_at',
       ],
     },
-    organization: { select: ALL, update: ['stopped_at'] },
+    organization: { select: ALL, insert: ['name', 'default_timezone'], update: ['stopped_at'] },
     account_trouble: WRITES,
     action_operation: OWNS,
     action_operation_step: WRITES,

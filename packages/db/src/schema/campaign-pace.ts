@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { pgTable } from 'drizzle-orm/pg-core';
+import { pgTable, uuid } from 'drizzle-orm/pg-core';
 import { id, instant, tenantColumns } from './columns.ts';
 
 /** Where the pace of a campaign that may reach so many people a minute stands; product time. Written by deliveries. */
@@ -9,4 +9,5 @@ export const campaignPace = pgTable('campaign_pace', {
   nextAt: instant('next_at').notNull().default(sql`app_now()`),
   backAt: instant('back_at').notNull().default(sql`app_now()`),
   grantedIds: id('granted_ids').array().notNull().default([]),
+  grantedKeys: uuid('granted_keys').array().notNull().default([]),
 });
