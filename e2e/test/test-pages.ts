@@ -4,20 +4,27 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sleep } from '@dueline/kernel';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ROOT, run, serviceEnvironment } from './support.ts';
 import { missingLine, readTyped, type Typed } from './typed-pages.ts';
 
 /** How long a reader may have to look again: it bounds a failure only. */
 const PATIENCE_MS = 90_000;
 
-/** Tests that type all that these pages say, in this order, on a desk of their own beside a demo without its story. */
-export function testPages(pages: readonly string[]): void {
+/**
+ * Tests that type all that these pages say, in this order, on a desk of their own beside a demo.
+ *
+ * @param options.demo What the demo is started with; its story has been told before anything is typed.
+ */
+export const testPages = (pages: readonly string[], { demo: options = [] }: { demo?: readonly string[] } = {}): void =>
+  describe(`beside ./dueline ${['demo', ...options].join(' ')}`, () => testOnDesk(pages, options));
+
+function testOnDesk(pages: readonly string[], options: readonly string[]): void {
   const desk = mkdtempSync(join(tmpdir(), 'dueline-docs-'));
   const groups: number[] = [];
   let demo: ChildProcess | undefined;
   beforeAll(async () => {
-    demo = await startDemo();
+    demo = await startDemo(options);
   });
   afterAll(async () => {
     for (const group of groups) endGroup(group);
@@ -38,8 +45,8 @@ export function testPages(pages: readonly string[]): void {
   }
 }
 
-async function startDemo(): Promise<ChildProcess> {
-  const demo = spawn(join(ROOT, 'dueline'), ['demo', '--no-story'], {
+async function startDemo(options: readonly string[]): Promise<ChildProcess> {
+  const demo = spawn(join(ROOT, 'dueline'), ['demo', ...options], {
     cwd: ROOT,
     env: { ...serviceEnvironment(), DUELINE_SERVICES: 'environment' }, // those of this test run
     stdio: ['ignore', 'pipe', 'inherit'],

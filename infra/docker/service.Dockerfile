@@ -41,8 +41,14 @@ RUN apt-get update \
 
 FROM system
 COPY --from=folder /out /dueline
-ENV PATH=/dueline/bin:/usr/bin:/bin
+ENV PATH=/dueline/bin:/usr/bin:/bin NODE_COMPILE_CACHE=/dueline/compile-cache
 WORKDIR /dueline/app
+# What Node makes of the files at a start: with it a start takes half the processor time. Made here, because the root cannot be written
+# later; as the user that it will run as, whose id is in its name; and of root afterwards, as all else is. It ends with what it misses.
+RUN install -d -o 10001 -g 10001 "$NODE_COMPILE_CACHE" \
+    && { setpriv --reuid 10001 --regid 10001 --clear-groups node src/main.ts --help >/dev/null 2>&1 || :; } \
+    && chown -R 0:0 "$NODE_COMPILE_CACHE" && chmod -R a+rX "$NODE_COMPILE_CACHE" \
+    && test -n "$(find "$NODE_COMPILE_CACHE" -type f -print -quit)"
 USER 10001:10001
 EXPOSE 8080
 # Ready, not only alive: what starts after it may count on it. Ops and one-shot commands serve nothing: they end before it matters.
@@ -51,6 +57,7 @@ HEALTHCHECK --interval=15s --timeout=15s --start-period=60s --retries=4 \
 ENTRYPOINT ["/usr/bin/tini", "--", "node", "src/main.ts"]
 ARG APP
 ARG VERSION=0.0.0-dev
+ENV DUELINE_VERSION=${VERSION}
 ARG REVISION=unknown
 ARG CREATED
 LABEL org.opencontainers.image.title="dueline ${APP}" \

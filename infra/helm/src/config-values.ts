@@ -12,6 +12,7 @@ const SECRET = /(^|_)(DATABASE_URL|DATABASE_URL_DIRECT|AMQP_URL|AMQP_MANAGEMENT_
 const NOT_GIVEN = new Set([
   'DUELINE_ENV', // production, which is the default
   'DUELINE_PARENT_PID',
+  'DUELINE_VERSION', // the image says it
   'HTTP_HOST',
   'HTTP_PORT',
   'INSTANCE_NAME',

@@ -222,6 +222,24 @@ const CRON_SCHEDULER: readonly AlertCase[] = [
     silent: { 'next month is there': { 'dueline_partition_months_ahead{$app,table="trigger_log"}': '1x90' } },
   },
   {
+    ...{ alert: 'DuelineVersionsMixed', app: 'cron-scheduler', at: '90m' },
+    rings: {
+      'dueline_build_info{$app,version="0.2.0"}': '1x100',
+      'dueline_build_info{job="trigger-worker",version="0.1.0"}': '1x100',
+    },
+    silent: {
+      'all are of one version': {
+        'dueline_build_info{$app,version="0.2.0"}': '1x100',
+        'dueline_build_info{job="trigger-worker",version="0.2.0"}': '1x100',
+      },
+      'an update takes half an hour': {
+        'dueline_build_info{$app,version="0.2.0"}': '1x100',
+        'dueline_build_info{job="trigger-worker",version="0.1.0"}': '1x60 stale',
+        'dueline_build_info{job="trigger-worker",version="0.2.0"}': '_x60 1x40',
+      },
+    },
+  },
+  {
     ...{ alert: 'DuelineActionsLate', app: 'cron-scheduler', at: '9m' },
     rings: { 'dueline_actions_oldest_due_seconds{$app}': '0+60x10' },
     silent: { 'all are taken in time': { 'dueline_actions_oldest_due_seconds{$app}': '2x10' } },

@@ -47,6 +47,11 @@ export const baseConfig = z.object({
       defaultText: 'the host name',
     },
   ),
+  DUELINE_VERSION: z
+    .string()
+    .max(100)
+    .default('source')
+    .describe('Version of this build, for metrics. The images say theirs; set it only where you run the sources.'),
   OTEL_EXPORTER_OTLP_ENDPOINT: z
     .url({ protocol: /^https?$/ })
     .optional()

@@ -37,8 +37,12 @@ export type Metrics = {
 
 const COLLECT_TIMEOUT_MS = 1_000;
 
-/** A registry of its own with the default metrics of Node; every series carries the label `service`. */
-export function createMetrics({ service }: { service: string }): Metrics {
+/**
+ * A registry of its own with the default metrics of Node; every series carries the label `service`.
+ *
+ * @param options.version Of this build, as `dueline_build_info` tells it; without one there is no such series.
+ */
+export function createMetrics({ service, version }: { service: string; version?: string }): Metrics {
   const registry = new Registry();
   registry.setDefaultLabels({ service });
   collectDefaultMetrics({ register: registry });
@@ -48,6 +52,7 @@ export function createMetrics({ service }: { service: string }): Metrics {
     labelNames: ['metric'],
     registers: [registry],
   });
+  if (version !== undefined) addBuildInfo(registry, version);
 
   const base = <Label extends string>({ name, help, labels = [] }: MetricOptions<Label>) => ({
     name,
@@ -93,4 +98,14 @@ function combinations<Label extends string>(
     (combined, label) => combined.flatMap((one) => values[label].map((value) => ({ ...one, [label]: value }))),
     [{}],
   );
+}
+
+function addBuildInfo(registry: Registry, version: string): void {
+  const build = new Gauge({
+    name: 'dueline_build_info',
+    help: 'The version that runs; always 1.',
+    labelNames: ['version'],
+    registers: [registry],
+  });
+  build.set({ version }, 1);
 }

@@ -126,6 +126,11 @@ test('metrics are served with their help, and the service as a label', async () 
   expect(text).toContain('nodejs_eventloop_lag_seconds{service="worker"}');
 });
 
+test('the metrics tell which version runs', async () => {
+  const { text } = createMetrics({ service: 'worker', version: '1.2.3' });
+  expect(await text()).toContain('dueline_build_info{version="1.2.3",service="worker"} 1');
+});
+
 test('a gauge that cannot be read is left out and counted, the others are served', async () => {
   const metrics = createMetrics({ service: 'worker' });
   let away = false;

@@ -53,7 +53,7 @@ export function runWorker(
     parentPid: config.DUELINE_PARENT_PID,
   };
   return runService(options, async (onStop) => {
-    const metrics = createMetrics({ service });
+    const metrics = createMetrics({ service, version: config.DUELINE_VERSION });
     onStop(
       'traces',
       await startTracing({

@@ -51,4 +51,11 @@ export const cronScheduler: readonly Alert[] = [
     severity: 'ticket',
     summary: 'History has no place for the next month.',
   },
+  {
+    name: 'DuelineVersionsMixed',
+    expr: ({ all }) => `count(count by (version) (dueline_build_info{${all}})) > 1`,
+    for: '1h',
+    severity: 'ticket',
+    summary: 'Processes of more than one version have run side by side for an hour.',
+  },
 ];
