@@ -1,5 +1,6 @@
 import { openAttention } from '@dueline/attention';
 import { closeCampaigns } from '@dueline/campaigns';
+import { dueCampaign } from '@dueline/campaigns/testing';
 import { inTransaction } from '@dueline/db';
 import { columnOf, type TestDb, testDb } from '@dueline/db/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -93,4 +94,58 @@ test.for([
     code: 1,
     out: expect.stringContaining('wrong_status'),
   });
+});
+
+/** A campaign that a person was told of, and that stands so. */
+async function toldOf(status: 'needs_attention' | 'paused', reasonCode: string): Promise<string> {
+  const [tenant] = (
+    await own.db.$client.query(`select organization_id as "organizationId", id as "lineOaId" from line_oa`)
+  ).rows;
+  await query(
+    'update attention_item set status = $$dismissed$$, closed_at = app_now(), closed_by = $$x$$, resolution = $$x$$',
+  );
+  const { id: campaignId } = await dueCampaign(own.db, tenant);
+  for (const to of ['sending', status])
+    await query(
+      `update campaign set status = '${to}', fence = fence + 1, reason_code = '${reasonCode}', claimed_at = clock_timestamp() where id = ${campaignId}`,
+    );
+  const item = { ...tenant, kind: 'campaign_not_sent', refId: campaignId, userId: null, reasonCode } as const;
+  await inTransaction(own.db, (tx) => openAttention(tx, [item]));
+  return campaignId;
+}
+
+const stands = (of: string) =>
+  columnOf(
+    own.db,
+    `select concat_ws(' ', campaign.status, campaign.reason_code, item.status, item.closed_by)
+       from campaign join attention_item as item on item.ref_id = campaign.id::text and item.kind = 'campaign_not_sent'
+      where campaign.id = ${of}`,
+  );
+const tokenOf = async (of: string): Promise<string> => JSON.parse((await campaigns('preview', of, '--json')).out).token;
+
+test.for([
+  ['send-now', 'needs_attention', 'scheduled resolved mika'],
+  ['schedule', 'needs_attention', 'scheduled resolved mika'],
+  ['edit', 'needs_attention', 'draft resolved mika'],
+  ['reschedule', 'needs_attention', 'scheduled resolved mika'],
+  ['resume', 'paused', 'scheduled resolved mika'],
+  ['cancel', 'paused', 'cancel by_person dismissed mika'],
+] as const)('%s is a way out of %s that closes the item of the campaign', async ([verb, status, says]) => {
+  const held = await toldOf(status, status === 'paused' ? 'error_rate' : 'quota_short');
+  const words = {
+    'send-now': async () => ['--confirm', await tokenOf(held)],
+    schedule: async () => ['--at', '2099-01-01T00:00:00Z', '--confirm', await tokenOf(held)],
+    edit: async () => ['--text', 'other words'],
+    reschedule: async () => ['--at', '2099-01-01T00:00:00Z'],
+    resume: async () => [],
+    cancel: async () => [],
+  };
+  expect(await campaigns(verb, held, ...(await words[verb]()))).toMatchObject({ code: 0 });
+  expect(await stands(held)).toEqual([says]);
+});
+
+test('another name leaves a campaign that needs a person, and its item, as they are', async () => {
+  const held = await toldOf('needs_attention', 'quota_short');
+  expect(await campaigns('edit', held, '--name', 'other name')).toMatchObject({ code: 0 });
+  expect(await stands(held)).toEqual(['needs_attention quota_short open']);
 });

@@ -41,7 +41,7 @@ export function hinderedAtLast(
 ): Hindrance | undefined {
   const { id, fence } = action;
   if (action.overdue) return expired(action);
-  const missing = missingTarget(request, targets);
+  const missing = missingTarget({ lineOaId: action.lineOaId, request }, targets);
   if (missing !== undefined) {
     const error = missing === 'audience_deleted' ? 'its audience is deleted' : 'its rich menu is deleted';
     return { outcome: { id, fence, to: 'failed', error }, reasonCode: missing };

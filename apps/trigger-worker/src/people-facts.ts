@@ -33,7 +33,7 @@ export async function loadPeopleFacts(
     attributes,
     audiences: new Map(
       [...needs.audiences].flatMap((audienceId) => {
-        const isMember = memberships.get(membershipKey({ audienceId, userId }));
+        const isMember = memberships.get(membershipKey({ lineOaId, audienceId, userId }));
         return isMember === undefined ? [] : [[audienceId, isMember] as const];
       }),
     ),

@@ -36,7 +36,7 @@ export async function prepare(tx: Tx, candidates: readonly Candidate[]): Promise
   for (const candidate of planned) {
     const { plan, user } = candidate;
     const request = plan.kind === 'now' ? plan.request : undefined;
-    const missing = request && missingTarget(request, targets);
+    const missing = request && missingTarget({ lineOaId: candidate.rule.lineOaId, request }, targets);
     const wording = wordingFor(request, user);
     if (missing !== undefined) ended.push(failedEntry(candidate, { reasonCode: missing }));
     else if ('problem' in wording)

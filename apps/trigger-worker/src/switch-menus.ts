@@ -31,7 +31,7 @@ export async function switchMenus(tx: Tx, switches: readonly MenuToSwitch[]): Pr
     tx,
     wanted.flatMap(({ richMenuId, ...of }) => (richMenuId === null ? [] : [{ ...of, richMenuId }])),
   );
-  const sends = wanted.map((action) => ({ ...action, lineRichMenuId: lineMenuOf(action.richMenuId, menus) }));
+  const sends = wanted.map((action) => ({ ...action, lineRichMenuId: lineMenuOf(action, menus) }));
   const created = await createMenuDeliveries(tx, sends);
   const made = new Map(created.map(({ logicalId, id }) => [logicalId, id]));
   await wishRichMenus(
@@ -44,9 +44,12 @@ export async function switchMenus(tx: Tx, switches: readonly MenuToSwitch[]): Pr
   return created;
 }
 
-function lineMenuOf(richMenuId: string | null, menus: Awaited<ReturnType<typeof holdRichMenus>>): string | null {
+function lineMenuOf(
+  { lineOaId, richMenuId }: { lineOaId: string; richMenuId: string | null },
+  menus: Awaited<ReturnType<typeof holdRichMenus>>,
+): string | null {
   if (richMenuId === null) return null;
   const menu = menus.get(richMenuId);
-  if (menu === undefined) throw new PermanentError(`rich menu ${richMenuId} does not exist in the account`);
+  if (menu?.lineOaId !== lineOaId) throw new PermanentError(`rich menu ${richMenuId} does not exist in the account`);
   return menu.lineRichMenuId;
 }

@@ -3,11 +3,13 @@ import type { Tx } from '@dueline/db';
 import { holdAudiences } from '@dueline/recipients';
 import { holdRichMenus } from '@dueline/rich-menus';
 
-/** The audiences and rich menus that actions name and that there are, by id. */
+/** The audiences and rich menus that actions name and that there are, by id, and whose they are: they are of several accounts. */
 export interface Targets {
-  readonly audiences: ReadonlySet<string>;
-  readonly richMenus: ReadonlyMap<string, unknown>;
+  readonly audiences: ReadonlyMap<string, Owned>;
+  readonly richMenus: ReadonlyMap<string, Owned>;
 }
+
+type Owned = Pick<Tenant, 'lineOaId'>;
 
 /** What there is of what these actions name; it is held. Reads nothing when none names anything. */
 export async function targetsOf(
@@ -27,14 +29,16 @@ export async function targetsOf(
   };
 }
 
-/** Why an action cannot be done: what it names is not there any more. */
+/** Why an action of an account cannot be done: what it names is not there any more. */
 export function missingTarget(
-  request: ActionRequest,
+  { lineOaId, request }: Owned & { readonly request: ActionRequest },
   targets: Targets,
 ): 'audience_deleted' | 'rich_menu_deleted' | undefined {
   const [audience, richMenu] = [audienceOf(request), richMenuOf(request)];
-  if (audience !== undefined && !targets.audiences.has(audience)) return 'audience_deleted';
-  return richMenu === undefined || targets.richMenus.has(richMenu) ? undefined : 'rich_menu_deleted';
+  if (audience !== undefined && targets.audiences.get(audience)?.lineOaId !== lineOaId) return 'audience_deleted';
+  return richMenu === undefined || targets.richMenus.get(richMenu)?.lineOaId === lineOaId
+    ? undefined
+    : 'rich_menu_deleted';
 }
 
 export const audienceOf = ({ actionConfig }: ActionRequest): string | undefined =>

@@ -1,12 +1,13 @@
 import type { ActionRequest, Tenant } from '@dueline/contracts';
 import { checkInvariants, type Db } from '@dueline/db';
-import { type TestDb, testDb } from '@dueline/db/testing';
+import { columnOf, type TestDb, testDb } from '@dueline/db/testing';
 import { DELIVERY_INVARIANTS } from '@dueline/deliveries';
 import { addAudienceMembers, createAudience } from '@dueline/recipients';
 import { createRule, MAX_DEPTH, type RuleDraft } from '@dueline/trigger-rules';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { handleTriggerEvents } from '../src/handle-trigger-event.ts';
-import { claimAll, context, dueActions, fire } from './due.ts';
+import { processDueActions } from '../src/process-due-actions.ts';
+import { claimAll, claimOf, context, dueActions, fire } from './due.ts';
 import { announceAll, count, createTenant, decideDeps, decisions, message, setAttributes, userId } from './support.ts';
 
 let database: TestDb;
@@ -188,4 +189,47 @@ test('a rule cannot name an audience that is gone, or that of another account', 
   await expect(createRule(db, other, draft(audienceId))).rejects.toThrow(says);
   await db.$client.query('update audience set deleted_date = app_now() where id = $1', [audienceId]);
   await expect(createRule(db, tenant, draft(audienceId))).rejects.toThrow(says);
+});
+
+test('what an account names of another one is not there for it, also beside one of the other that names it for the same person', async () => {
+  const other = await createTenant(db, 2);
+  const leaves = { actionType: 'remove_from_audience', actionConfig: { audienceId } } as const;
+  const [mine] = await dueActions(db, tenant, { count: 2, request: leaves });
+  const [theirs] = await dueActions(db, other, { count: 2, request: leaves });
+  const claim = claimOf('inline');
+  await processDueActions(decideDeps(db), claim)();
+  expect(
+    await columnOf(db, `select concat_ws(' ', line_oa_id, status, last_error) from scheduled_action order by id`),
+  ).toEqual([
+    ...Array.from({ length: 2 }, () => `${tenant.lineOaId} done`),
+    ...Array.from({ length: 2 }, () => `${other.lineOaId} failed its audience is deleted`),
+  ]);
+  expect([mine, theirs]).not.toContain(undefined);
+  expect(await members()).toBe(0);
+});
+
+test('whether a person is in an audience is asked for the account of the rule, whoever asks beside it', async () => {
+  const other = await createTenant(db, 2);
+  const conditions = { version: 1, when: { audience: audienceId, op: 'member' } };
+  const add = { name: 'in', actionType: 'set_attribute', actionConfig: { key: 'vip', value: true } } as const;
+  await createRule(db, tenant, { ...source, ...add, sourceConfig: { attribute: 'city', conditions } } as RuleDraft);
+  const foreign = await createRule(db, other, { ...source, ...add } as RuleDraft);
+  await db.$client.query(`update trigger_rule set source_config = source_config || $1 where id = $2`, [
+    JSON.stringify({ conditions }),
+    foreign,
+  ]);
+  for (const of of [tenant, other]) await setAttributes(db, of, { city: 'Edo' }, [1]);
+  const tickets = await announceAll(db);
+  const both = Object.values(Object.groupBy(tickets, ({ lineOaId }) => lineOaId)).flatMap((some) =>
+    some ? [some] : [],
+  );
+  const deps = decideDeps(db);
+  const decideAll = handleTriggerEvents(deps, 'attribute_changed');
+  const busy = [1, 2].map(() => message(tenant, { tickets: [] })); // so that what comes meanwhile is decided together
+  const messages = [...busy, ...both.map((some) => message(some[0] ?? tenant, { tickets: some }))];
+  await Promise.all(messages.map((one) => decideAll(one, context)));
+  expect(await columnOf(db, `select concat_ws(' ', line_oa_id, decision) from trigger_log order by 1`)).toEqual([
+    `${tenant.lineOaId} fired`,
+    `${other.lineOaId} not_matched`,
+  ]);
 });

@@ -63,15 +63,16 @@ export interface Confirmed {
  * undefined when the campaign has moved on, is deleted, or its recipients are frozen. How many people were shown is kept: many more
  * at the start, and a person is asked again.
  *
+ * @param on The pool, or a transaction as the tenant (`inTenant`).
  * @throws PermanentError whose message names the first wrong field, or says why the token confirms nothing, as {@link confirmPreview} does.
  */
 export async function scheduleCampaign(
-  db: Db,
+  on: Db | Tx,
   tenant: Tenant,
-  { campaign, token, by, ...schedule }: CampaignSchedule & Confirmed & { campaign: Ticket },
+  { campaign, token, by, ...given }: CampaignSchedule & Confirmed & { campaign: Ticket },
 ): Promise<Ticket | undefined> {
-  const { startDate, notAfter, ignoresQuota = false } = parse('schedule', campaignSchedule, schedule);
-  return inTenant(db, tenant, async (tx) => {
+  const { startDate, notAfter, ignoresQuota = false } = parse('schedule', campaignSchedule, given);
+  const schedule = async (tx: Tx): Promise<Ticket | undefined> => {
     const confirmed = await confirmPreview(tx, { campaign, token, by });
     if (confirmed === undefined) return undefined;
     return ticketOf(
@@ -82,7 +83,8 @@ export async function scheduleCampaign(
            where id = ${campaign.id}
           returning id, fence`,
     );
-  });
+  };
+  return '$client' in on ? inTenant(on, tenant, schedule) : schedule(on);
 }
 
 const ticketOf = async (tx: Tx, statement: SQL): Promise<Ticket | undefined> =>

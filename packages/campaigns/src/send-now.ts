@@ -4,7 +4,7 @@ import type { Confirmed } from './author.ts';
 import { confirmPreview } from './preview.ts';
 
 /**
- * draft or scheduled -> scheduled for this instant, under the fence that the person saw: dispatchers are told at the commit and claim it as any
+ * draft, scheduled, or needs_attention before its start -> scheduled for this instant, under the fence that the person saw: dispatchers are told at the commit and claim it as any
  * other, so that nothing is lost with whoever asked, and no broker is needed to ask. Returns the new ticket; undefined when the
  * campaign has moved on, is deleted, or its recipients are frozen.
  *
@@ -21,7 +21,7 @@ export async function sendCampaignNow(
     update campaign
        set status = 'scheduled', fence = fence + 1, start_date = app_now(),
            not_after = case when not_after > app_now() then not_after end,
-           confirmed_count = ${confirmed.people}, updated_date = clock_timestamp()
+           confirmed_count = ${confirmed.people}, reason_code = null, updated_date = clock_timestamp()
      where id = ${campaign.id}
     returning id, fence`);
   return rows[0];

@@ -79,7 +79,12 @@ const REFUSED: readonly (readonly [readonly AppWithRole[], string])[] = [
   [APPS_WITH_ROLES.filter((app) => app !== 'line-delivery'), 'select webhook_secret_sealed from line_oa'],
   [APPS_WITH_ROLES.filter((app) => app !== 'line-delivery'), 'select * from line_oa'],
   [WORKERS, "update line_oa set channel_access_token_sealed = 'stolen'"],
-  [APPS_WITH_ROLES, "insert into line_oa (organization_id, channel_id, name) values (1, '1', 'stolen')"],
+  [WORKERS, "insert into line_oa (organization_id, channel_id, name) values (1, '1', 'stolen')"],
+  [WORKERS, "insert into organization (name) values ('stolen')"],
+  [
+    APPS_WITH_ROLES,
+    "insert into line_oa (organization_id, channel_id, name, status) values (1, '1', 'stolen', 'active')",
+  ],
   [APPS_WITH_ROLES, 'delete from line_oa'],
   // what rules say, and what was decided
   [WORKERS, 'update trigger_rule set enabled = false'],

@@ -46,7 +46,7 @@ export async function loadMeetings(
       event: fieldsFor(rule, event, { ...moreOf(event), ...clickedOf(event) }),
       audiences: new Map(
         [...needs.audiences].flatMap((audienceId) => {
-          const isMember = members.get(membershipKey({ audienceId, userId: event.userId }));
+          const isMember = members.get(membershipKey({ lineOaId: event.lineOaId, audienceId, userId: event.userId }));
           return isMember === undefined ? [] : [[audienceId, isMember] as const];
         }),
       ),

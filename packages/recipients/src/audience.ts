@@ -48,18 +48,23 @@ export interface AudienceKey extends Tenant {
   readonly audienceId: string;
 }
 
+/** An audience that is there, and whose it is: others of the same call may have named it too. */
+export interface HeldAudience {
+  readonly lineOaId: string;
+}
+
 /** Which of these audiences exist and are not deleted, by id; none is deleted before the transaction ends. Without keys it asks nothing. */
-export async function holdAudiences(tx: Tx, keys: readonly AudienceKey[]): Promise<ReadonlySet<string>> {
-  if (keys.length === 0) return new Set();
+export async function holdAudiences(tx: Tx, keys: readonly AudienceKey[]): Promise<ReadonlyMap<string, HeldAudience>> {
+  if (keys.length === 0) return new Map();
   const col = (read: (key: AudienceKey) => string) => column(keys.map(read), 'bigint');
-  const { rows } = await tx.execute<{ id: string }>(sql`
-    select id from audience
+  const { rows } = await tx.execute<{ id: string; line_oa_id: string }>(sql`
+    select id, line_oa_id from audience
      where deleted_date is null
        and (organization_id, line_oa_id, id) in (
              select * from unnest(${col((key) => key.organizationId)}, ${col((key) => key.lineOaId)}, ${col((key) => key.audienceId)}))
      order by id
        for share`);
-  return new Set(rows.map(({ id }) => id));
+  return new Map(rows.map(({ id, line_oa_id: lineOaId }) => [id, { lineOaId }]));
 }
 
 /** That one person shall be in an audience, or not. */
@@ -73,7 +78,7 @@ export interface MembershipChange extends AudienceKey {
  * changes of one person and audience the last counts; what is so already stays.
  */
 export async function changeMembership(tx: Tx, changes: readonly MembershipChange[]): Promise<void> {
-  const last = new Map(changes.map((change) => [`${change.audienceId}:${change.userId}`, change]));
+  const last = new Map(changes.map((change) => [`${change.lineOaId}:${change.audienceId}:${change.userId}`, change]));
   const [added, removed] = [true, false].map((member) => [...last.values()].filter((one) => one.member === member));
   if (added !== undefined && added.length > 0) await addMembers(tx, added);
   if (removed !== undefined && removed.length > 0) await removeMembers(tx, removed);

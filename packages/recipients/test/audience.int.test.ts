@@ -55,8 +55,8 @@ test('who is in which audiences is told for all at once; a deleted audience and 
   const told = await inTransaction(shared.db, (tx) => loadMemberships(tx, pairs));
   expect(told).toEqual(
     new Map([
-      [membershipKey({ audienceId: mine, userId: lineUserId(1) }), true],
-      [membershipKey({ audienceId: mine, userId: lineUserId(2) }), false],
+      [membershipKey({ ...tenant, audienceId: mine, userId: lineUserId(1) }), true],
+      [membershipKey({ ...tenant, audienceId: mine, userId: lineUserId(2) }), false],
     ]),
   );
 });

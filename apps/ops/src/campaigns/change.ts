@@ -20,7 +20,7 @@ interface Done {
 interface Change {
   /** A word for the audit trail. */
   readonly operation: `campaign_${string}`;
-  /** What becomes of the item of `dueline attention` that speaks of the campaign; it stays when not given. */
+  /** What becomes of the item of `dueline attention` that speaks of the campaign; when not given it stays as long as the campaign needs a person. */
   readonly closesItem?: 'resolved' | 'dismissed';
   readonly make: (tx: Tx, account: AccountName, it: { ticket: Ticket; before: CampaignDetail }) => Promise<Done>;
 }
@@ -53,12 +53,14 @@ async function makeSigned(
     ...signed,
   });
   const closing = { closedBy: signed.by, resolution: signed.reason ?? change.operation };
-  if (change.closesItem !== undefined)
+  const needsNobody = outcome.before === 'needs_attention' && outcome.status !== 'needs_attention';
+  const closesItem = change.closesItem ?? (needsNobody ? 'resolved' : undefined);
+  if (closesItem !== undefined)
     await closeAttention(tx, account, {
-      ...{ kind: 'campaign_not_sent', refIds: [id], status: change.closesItem, ...closing },
+      ...{ kind: 'campaign_not_sent', refIds: [id], status: closesItem, ...closing },
     });
   if (done.settledDoubts !== undefined && done.settledDoubts.length > 0) {
-    const status = change.closesItem ?? 'resolved';
+    const status = closesItem ?? 'resolved';
     await closeAttention(tx, account, { kind: 'delivery_unknown', refIds: done.settledDoubts, status, ...closing });
   }
   return outcome;

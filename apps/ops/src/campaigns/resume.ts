@@ -10,6 +10,7 @@ export const resumeSubcommand: Subcommand = {
   workOf: (typed) =>
     changeWork(typed, {
       operation: 'campaign_resume',
+      closesItem: 'resolved', // that it paused itself
       make: async (tx, account, { ticket: campaign }) => ({
         outcome: await resumeCampaign(tx, account, { campaign, retryDeliveries: retryCampaignDeliveries }),
       }),

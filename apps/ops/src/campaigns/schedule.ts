@@ -1,7 +1,7 @@
 import { recordDeed } from '@dueline/accounts';
 import { closeAttention } from '@dueline/attention';
 import { scheduleCampaign } from '@dueline/campaigns';
-import { inTransaction } from '@dueline/db';
+import { inTenant } from '@dueline/db';
 import { UsageError } from '../actions/command-line.ts';
 import { campaignOf, FENCE_OPTION, idOf, SIGNED_OPTIONS, type Subcommand, signedOf, ticketOf } from './subcommand.ts';
 
@@ -26,21 +26,11 @@ export const scheduleSubcommand: Subcommand = {
     return async (db, account) => {
       const before = await campaignOf(db, account, id);
       const campaign = ticketOf(typed, before);
-      const scheduled = await scheduleCampaign(db, account, {
-        campaign,
-        startDate,
-        notAfter,
-        ignoresQuota,
-        token,
-        by: signed.by,
-      });
-      if (scheduled === undefined)
-        return {
-          json: { id, result: 'changed' },
-          lines: [`campaign ${id}: it has changed: look again`],
-          isWhole: false,
-        };
-      await inTransaction(db, async (tx) => {
+      const isScheduled = await inTenant(db, account, async (tx) => {
+        const when = { startDate, notAfter, ignoresQuota };
+        const confirmed = { campaign, token, by: signed.by };
+        if ((await scheduleCampaign(tx, account, { ...when, ...confirmed })) === undefined) return false;
+        // In one transaction: once it is scheduled it may start, and be held anew with an item of its own.
         await closeAttention(tx, account, {
           ...{ kind: 'campaign_not_sent', refIds: [id], status: 'resolved' },
           ...{ closedBy: signed.by, resolution: signed.reason ?? 'campaign_schedule' },
@@ -51,7 +41,14 @@ export const scheduleSubcommand: Subcommand = {
           after: { status: 'scheduled', startDate, ignoresQuota },
           ...signed,
         });
+        return true;
       });
+      if (!isScheduled)
+        return {
+          json: { id, result: 'changed' },
+          lines: [`campaign ${id}: it has changed: look again`],
+          isWhole: false,
+        };
       return {
         json: { id, result: 'scheduled' },
         lines: [`campaign ${id}: scheduled for ${startDate}`],

@@ -1,4 +1,5 @@
 import { recordDeed } from '@dueline/accounts';
+import { closeAttention } from '@dueline/attention';
 import { sendCampaignNow } from '@dueline/campaigns';
 import { inTenant } from '@dueline/db';
 import { UsageError } from '../actions/command-line.ts';
@@ -23,6 +24,10 @@ export const sendNowSubcommand: Subcommand = {
           after: { status: 'scheduled' },
         };
         await recordDeed(tx, account, { operation: 'campaign_send_now', ...states, ...signed });
+        await closeAttention(tx, account, {
+          ...{ kind: 'campaign_not_sent', refIds: [id], status: 'resolved' },
+          ...{ closedBy: signed.by, resolution: signed.reason ?? 'campaign_send_now' },
+        });
         return ticket;
       });
       if (sent === undefined)

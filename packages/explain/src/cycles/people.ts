@@ -58,7 +58,7 @@ export async function loadPeople(
         ? NO_AUDIENCES
         : new Map(
             audiences.flatMap((audienceId) => {
-              const isMember = members.get(membershipKey({ audienceId, userId }));
+              const isMember = members.get(membershipKey({ lineOaId, audienceId, userId }));
               return isMember === undefined ? [] : [[audienceId, isMember] as const];
             }),
           ),
