@@ -13,7 +13,7 @@ import { type Reach, withSpan } from '@dueline/runtime';
 import { publishTickets } from '@dueline/worker-app';
 
 /** Least time between the claims of two finds: what is written meanwhile shares a claim, and messages. A find after a pause goes at once. */
-const PAUSE_MS = 5;
+const PAUSE_MS = 10;
 /** How long a count of what is announced and undecided holds. */
 const COUNT_HOLDS_MS = 100;
 

@@ -23,6 +23,8 @@ import { type Committed, decideAndConclude } from './split.ts';
 /** Tickets that one transaction decides at most, and transactions at once: while one waits for the database, another works here. */
 const TICKETS_AT_ONCE = 200;
 const TRANSACTIONS_AT_ONCE = 2;
+/** Tickets of one claim come in a message for each account, and are decided in one transaction if they come within this time. */
+const SETTLE_MS = 2;
 
 /** Which events one transaction decides. */
 interface EventBatch {
@@ -43,7 +45,12 @@ export function handleTriggerEvents(deps: DecideDeps, topic: EventTopic): Handle
       const handled = await handleTickets(deps, topic, { tickets: messages.flat(), alone: false });
       return messages.map(() => handled); // one result for all, so that the next ones are decided while it is concluded
     },
-    { maxSize: TICKETS_AT_ONCE, sizeOf: (tickets) => tickets.length, atOnce: TRANSACTIONS_AT_ONCE },
+    {
+      maxSize: TICKETS_AT_ONCE,
+      sizeOf: (tickets) => tickets.length,
+      atOnce: TRANSACTIONS_AT_ONCE,
+      settleMs: SETTLE_MS,
+    },
   );
   return async ({ tenant: { organizationId, lineOaId }, data, deliveryCount }) => {
     await deps.ready();

@@ -26,7 +26,7 @@ const ENROL_LOOK_MS = 1_000;
 
 const config = configOrExit(loadConfig, process.env);
 
-await runWorker('trigger-worker', config, async (worker) => {
+await runWorker('trigger-worker', { ...config, readsByIndex: true }, async (worker) => {
   const { db, broker, log, metrics, claimedBy, onStop, reach } = worker;
   const decisions = metrics.counter({
     name: 'dueline_decisions_total',

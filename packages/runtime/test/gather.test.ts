@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { expect, test } from 'vitest';
+import { setImmediate } from 'node:timers/promises';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { gather } from '../src/index.ts';
 
 test('one item is served at once, what comes meanwhile together, each with its own result', async () => {
@@ -63,4 +64,30 @@ test('a batch holds what fits its size, several are served at once, and each in 
     { names: ['e'], context: 'e' },
     { names: ['f'], context: 'f' },
   ]);
+});
+
+test('of a stream what comes while a batch settles is served with it, and more than fits beside it; after a pause an item is served at once', async () => {
+  const clock = vi.spyOn(performance, 'now').mockReturnValue(1_000);
+  onTestFinished(() => clock.mockRestore());
+  const batches: string[][] = [];
+  const serve = gather(
+    async (items: readonly string[]) => {
+      batches.push([...items]);
+      return items;
+    },
+    { maxSize: 2, atOnce: 2, settleMs: 5 },
+  );
+
+  const first = serve('a');
+  expect(batches).toEqual([['a']]);
+  clock.mockReturnValue(1_010);
+  const stream = ['b', 'c', 'd'].map((item) => serve(item));
+  expect(batches).toEqual([['a']]);
+  expect(await Promise.all([first, ...stream])).toEqual(['a', 'b', 'c', 'd']);
+  expect(batches).toEqual([['a'], ['b', 'c'], ['d']]);
+
+  clock.mockReturnValue(1_031);
+  await setImmediate(); // both are free again
+  void serve('e');
+  expect(batches.at(-1)).toEqual(['e']);
 });

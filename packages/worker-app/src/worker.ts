@@ -40,10 +40,12 @@ export interface Worker {
  * Runs a worker app until it is told to stop: opens database, broker, metrics, traces and health, then calls `start`, which
  * begins the work. Stopping reverses this: no new messages, finish those in hand, broker, database, exit 0. Works from a
  * database or broker that is still away: /readyz says so, and nothing is claimed before both are there.
+ *
+ * @param config.readsByIndex As {@link openDatabase} has it.
  */
 export function runWorker(
   service: string,
-  config: WorkerConfig,
+  config: WorkerConfig & Pick<Parameters<typeof openDatabase>[0], 'readsByIndex'>,
   start: (worker: Worker) => Promise<void>,
 ): Promise<void> {
   const log = createLog({ service, level: config.LOG_LEVEL, instance: config.INSTANCE_NAME });
@@ -68,6 +70,7 @@ export function runWorker(
       url: config.DATABASE_URL,
       applicationName: service,
       maxConnections: config.DATABASE_MAX_CONNECTIONS,
+      readsByIndex: config.readsByIndex ?? false,
       onError: (error) => log.warn({ err: error }, 'an idle database connection broke'),
     });
     onStop('database', close);

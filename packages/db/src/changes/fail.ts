@@ -36,9 +36,7 @@ type HeldRow = {
 export async function holdEvents(tx: Tx, tickets: readonly TenantTicket[]): Promise<HeldEvent[]> {
   const { rows } = await tx.execute<HeldRow>(sql`
     select event.id, event.fence, event.organization_id, event.line_oa_id, event_id, root_id, topic, user_id, rescue_count
-      from ${ticketedEvents(tickets)}
-     order by event.id
-       for update of event`);
+      from ${ticketedEvents(tickets, sql`for update`)}`);
   return rows.map((row) => ({
     id: row.id,
     fence: row.fence,

@@ -37,13 +37,9 @@ async function take(
 ): Promise<OutboxEvent[]> {
   const { rows } = await tx.execute<EventRow>(sql`
     with held as materialized (
-      select event.id
-        from ${ticketedEvents(tickets)}
-         and (not event.alone or ${suspectsToo})
-       order by event.id
-         for update of event
+      select event.id from ${ticketedEvents(tickets, sql`and (not event.alone or ${suspectsToo}) for update`)}
     ), gone as (
-      delete from event_outbox as event using held where event.id = held.id returning event.*
+      delete from event_outbox as event where event.id = any(array(select id from held)) returning event.*
     ), kept as (
       insert into event_archive (event_id, topic, organization_id, line_oa_id, user_id, payload, bulk, occurred_at, recorded_at,
                                  cause_id, root_id, depth)
