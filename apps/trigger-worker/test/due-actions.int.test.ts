@@ -1,6 +1,6 @@
 import type { TenantTicket } from '@dueline/contracts';
 import type { Db } from '@dueline/db';
-import { moveProductTime, testDb } from '@dueline/db/testing';
+import { columnOf, insertRow, moveProductTime, testDb } from '@dueline/db/testing';
 import { groupBy } from '@dueline/kernel';
 import { type Claim, claimBatch } from '@dueline/scheduled-actions';
 import { deleteRule } from '@dueline/trigger-rules';
@@ -187,6 +187,33 @@ test.for(profiles)(
       'retried: decision_failed': 3,
       'fired: due': 3,
     });
+  },
+);
+
+test.for(profiles)(
+  '%s: a message that is there already, though its row was not decided, is not made again: the row fails and says so',
+  async (profile) => {
+    await using database = await testDb();
+    const { db } = database;
+    const { tenant } = await waitingActions(db, 3);
+    const [id] = await columnOf(db, 'select id from scheduled_action order by id');
+    await insertRow(db, 'delivery', {
+      ...{ organization_id: tenant.organizationId, line_oa_id: tenant.lineOaId, kind: 'action', logical_id: id },
+      ...{ endpoint: 'push', user_id: 'U', retry_key: crypto.randomUUID(), body: '{}', body_sha256: '' },
+      deliver_until: new Date(),
+    });
+    await moveProductTime(db, 61);
+    const { handedOver } = await PROFILES[profile](db);
+
+    expect(handedOver).toHaveLength(2);
+    expect(await count(db, 'delivery')).toBe(3);
+    expect(
+      await columnOf(
+        db,
+        `select last_error like '%delivery_logical_key%' from scheduled_action where status = 'pending'`,
+      ),
+    ).toEqual(['true']);
+    expect(await decisions(db)).toEqual({ 'fired: due': 2, 'retried: decision_failed': 1, 'scheduled: matched': 3 });
   },
 );
 

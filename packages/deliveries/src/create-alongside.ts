@@ -16,7 +16,8 @@ export interface SendOfAction {
 /**
  * The same as {@link createDeliveries} for rows of scheduled_action that are finished in the statement which it goes along with: reads
  * `moved (n, id, organization_id, line_oa_id, trigger_rule_id, event_id, root_id, user_id)`, and gives `(scheduled_action_id, id, fence)`.
- * What the row says of itself does not travel. Whoever moves a row holds it, so that nobody else makes the same send at the same time.
+ * What the row says of itself does not travel. Whoever moves a row holds it, and it ends, so that nobody else makes the same send, now or
+ * before: one that is there already is an error, which the unique key raises, where to look for it first would cost each row more than the check.
  *
  * @param sends For each row by its place `n`, from 1 on; undefined: it sends nothing.
  */
@@ -62,5 +63,4 @@ const INSERT_ALONGSIDE = sql`
        from moved
       where (${given('send_end_of')}::integer[])[n] is not null
      offset 0) as send
-      on conflict (logical_id, kind, epoch, ordinal, endpoint, split_path) do nothing
   returning scheduled_action_id, id, fence`;

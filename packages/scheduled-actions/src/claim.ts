@@ -1,7 +1,7 @@
 import type { TenantTicket, Ticket } from '@dueline/contracts';
 import { type Db, sql, type Tx, ticketRows } from '@dueline/db';
 import type { DueAccounts } from './due-accounts.ts';
-import { type DueRow, PLACE, takeDue } from './due-rows.ts';
+import { type DueRow, IS_DUE, PLACE, takeDue } from './due-rows.ts';
 
 /** `queue`: announced through RabbitMQ by cron-scheduler; `inline`: decided by the claimer itself. */
 export type ClaimProfile = 'queue' | 'inline';
@@ -45,7 +45,7 @@ export async function claimBatch(db: Db | Tx, claim: Claim): Promise<ClaimedTick
     ${due}
     update scheduled_action as action
        set status = 'processing', fence = action.fence + 1, attempt = action.attempt + 1, ${taken(claim)}
-     where action.id = any(array(select id from due))
+     where ${IS_DUE}
     returning action.id, action.fence, action.organization_id, action.line_oa_id, action.lane, ${PLACE}`,
   );
   return rows.map(parseTicket);

@@ -12,8 +12,14 @@ export type DueRow = { id: string; line_oa_id: string; lane: number; at: number 
 /** The place of a row, as a column. */
 export const PLACE = sql`date_part('epoch', action.execute_at) as at`;
 
-/** The statement that takes rows. @param due The CTEs, of which `due (id)` names the rows; they are locked. */
+/** The statement that takes rows. @param due The CTEs, of which `due` names the rows, which are locked: {@link IS_DUE}. */
 export type TakeRows = (due: SQL) => SQL;
+
+/**
+ * Where they lie, which nobody changes while they are locked: that needs no index, and no estimate makes the planner read the whole
+ * table. A row that changed as it was locked is left to the next call.
+ */
+export const IS_DUE = sql`action.ctid = any(array(select place from due))`;
 
 /**
  * Takes up to `limit` due rows: lane 0 first (one call in ten the other way round), a share of each account, its oldest first; the share
@@ -86,9 +92,8 @@ function spansOf(rows: readonly DueRow[]): Map<string, Span> {
 }
 
 /**
- * The selects are MATERIALIZED on purpose: inlined, the planner may run them again per row and claim more than `limit`. Their ids
- * are an array, so that no estimate of theirs makes the planner read the whole table. FOR NO KEY UPDATE, because FOR UPDATE
- * would silently skip rows that have an open child insert.
+ * The selects are MATERIALIZED on purpose: inlined, the planner may run them again per row and claim more than `limit`. FOR NO KEY
+ * UPDATE, because FOR UPDATE would silently skip rows that have an open child insert.
  */
 async function takeShares<Row extends DueRow>(db: Db | Tx, claim: Shares): Promise<Row[]> {
   const { accounts, share, taken, graceSeconds = waitGraceSeconds } = claim;
@@ -110,9 +115,9 @@ async function takeShares<Row extends DueRow>(db: Db | Tx, claim: Shares): Promi
         left join in_hand on in_hand.line_oa_id = listed.line_oa_id
        order by listed.turn
     ), due as materialized (
-      select action.id
+      select action.place
         from account cross join lateral (
-          select id from scheduled_action
+          select ctid as place from scheduled_action
            where status = 'pending' and lane = account.lane and line_oa_id = account.line_oa_id
              and execute_at <= app_now() - make_interval(secs => ${claim.overdueMs / 1_000})
              and (execute_at, id) >= (account.at, account.id) and ${isNew}

@@ -2,7 +2,7 @@ import type { Delay, TenantTicket } from '@dueline/contracts';
 import { sql, type Tx, tenantTicketRows } from '@dueline/db';
 import { ACTION, type ActionRow, parseAction, readDocument, type StoredAction } from './action-row.ts';
 import type { Claim } from './claim.ts';
-import { type DueRow, PLACE, takeDue } from './due-rows.ts';
+import { type DueRow, IS_DUE, PLACE, takeDue } from './due-rows.ts';
 
 /** A row, locked by the transaction that decides it. */
 export interface HeldAction extends StoredAction {
@@ -101,8 +101,8 @@ export async function holdActions(tx: Tx, tickets: readonly TenantTicket[]): Pro
 /**
  * Locks the rows that claimBatch would claim, and leaves them `pending`: for whoever decides and finishes them in this very transaction
  * ({@link finishDue}), so that each is written once. While it is open nobody else claims them; when it fails, nothing has
- * happened. A row that was changed at this very moment may come as it was before: its fence keeps it from being finished, and it is
- * taken again.
+ * happened. A row that was changed at this very moment is left to the next call, or comes as it was before: its fence keeps it from being
+ * finished, and it is taken again.
  */
 export async function holdDue(tx: Tx, claim: Claim): Promise<HeldAction[]> {
   const rows = await takeDue<HeldRow & DueRow>(
@@ -110,7 +110,7 @@ export async function holdDue(tx: Tx, claim: Claim): Promise<HeldAction[]> {
     claim,
     (due) => sql`
     ${due}
-    select ${HELD}, action.lane, ${PLACE} from ${ACTION_WITH_ACCOUNT} where action.id = any(array(select id from due))`,
+    select ${HELD}, action.lane, ${PLACE} from ${ACTION_WITH_ACCOUNT} where ${IS_DUE}`,
   );
   return rows.map(parseHeld);
 }

@@ -57,6 +57,8 @@ test.for([
       });
       expect(looks, setting).toContain('idx_scheduled_action_due');
       expect(claims, setting).toContain('idx_scheduled_action_pending');
+      expect(claims, setting).toContain('Tid Scan on scheduled_action action'); // what is locked is written where it lies
+      expect(claims, setting).not.toContain('scheduled_action_pkey');
       expect(claims, setting).not.toContain('idx_scheduled_action_due'); // it would read everybody's due rows for one account
       for (const plans of [looks, claims]) expect(plans, setting).not.toMatch(/Seq Scan on scheduled_action/);
     }
