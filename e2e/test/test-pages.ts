@@ -16,8 +16,9 @@ const PATIENCE_MS = 90_000;
  *
  * @param options.demo What the demo is started with; its story has been told before anything is typed.
  */
-export const testPages = (pages: readonly string[], { demo: options = [] }: { demo?: readonly string[] } = {}): void =>
+export function testPages(pages: readonly string[], { demo: options = [] }: { demo?: readonly string[] } = {}): void {
   describe(`beside ./dueline ${['demo', ...options].join(' ')}`, () => testOnDesk(pages, options));
+}
 
 function testOnDesk(pages: readonly string[], options: readonly string[]): void {
   const desk = mkdtempSync(join(tmpdir(), 'dueline-docs-'));
