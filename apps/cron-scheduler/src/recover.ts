@@ -38,7 +38,7 @@ async function countDeaths(db: Db): Promise<number> {
   return deaths + (await recoverEventsInHand(db, dead));
 }
 
-/** Closes up to 500 deliveries that nobody may send any more; a person hears of those whose fate nobody can learn, and of webhooks that nobody took. */
+/** Closes up to 500 deliveries that nobody may send any more; a person hears of those whose fate nobody can learn, of webhooks that nobody took, and of menus that nobody could be shown in time. */
 const closeOverdue = (db: Db): Promise<number> =>
   inTransaction(db, async (tx) => {
     const closed = await closeOverdueDeliveries(tx);
@@ -46,10 +46,10 @@ const closeOverdue = (db: Db): Promise<number> =>
     return closed.length;
   });
 
-function itemOf({ id, status, isWebhook, ...of }: ClosedDelivery): AttentionToOpen[] {
+function itemOf({ id, status, isWebhook, isLastMenu, ...of }: ClosedDelivery): AttentionToOpen[] {
   if (status === 'unknown') return [{ ...of, kind: 'delivery_unknown', refId: id, reasonCode: 'ambiguous' }];
-  if (status !== 'expired' || !isWebhook) return [];
-  return [{ ...of, kind: 'delivery_refused', refId: id, reasonCode: 'webhook_too_late' }];
+  if (status !== 'expired' || !(isWebhook || isLastMenu)) return [];
+  return [{ ...of, kind: 'delivery_refused', refId: id, reasonCode: isWebhook ? 'webhook_too_late' : 'menu_too_late' }];
 }
 
 /** Cancels up to 500 actions that wait for a deleted rule, with their history. */

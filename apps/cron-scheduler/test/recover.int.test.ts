@@ -1,7 +1,13 @@
 import type { Tenant, Ticket } from '@dueline/contracts';
 import { inTransaction, sql, takeInHand } from '@dueline/db';
 import { columnOf, insertTenant, lineUserId, moveProductTime, type TestDb, testDb } from '@dueline/db/testing';
-import { cancelDeliveries, createDeliveries, createWebhookDeliveries, startDeliveries } from '@dueline/deliveries';
+import {
+  cancelDeliveries,
+  createDeliveries,
+  createMenuDeliveries,
+  createWebhookDeliveries,
+  startDeliveries,
+} from '@dueline/deliveries';
 import { deliveryToCreate } from '@dueline/deliveries/testing';
 import { claimBatch, operate, scheduleMany } from '@dueline/scheduled-actions';
 import { actionToSchedule } from '@dueline/scheduled-actions/testing';
@@ -208,6 +214,27 @@ test('a webhook that nobody took within its day ends, and a person hears of it',
   expect(
     await columnOf(own.db, `select concat_ws(' ', kind, ref_id, reason_code, status) from attention_item`),
   ).toEqual([`delivery_refused ${id} webhook_too_late open`]);
+});
+
+test('of menus that LINE could not be asked for within a day a person hears of those that are still wanted', async () => {
+  const switches = [1, 2, 3].map((n) => ({
+    ...deliveryToCreate(tenant, { userId: lineUserId(n === 3 ? 2 : n) }),
+    lineRichMenuId: `richmenu-${n}`,
+  }));
+  const made = await inTransaction(own.db, (tx) => createMenuDeliveries(tx, switches));
+  const created = switches.map(({ logicalId }) => made.find((delivery) => delivery.logicalId === logicalId));
+  const wish = (n: number, seq: number) =>
+    `(${tenant.lineOaId}, '${switches[n]?.userId}', ${seq}, ${tenant.organizationId}, ${created[n]?.id})`;
+  await own.db.$client.query(`
+    insert into rich_menu_wish (line_oa_id, user_id, action_seq, organization_id, delivery_id) values ${wish(0, 1)}, ${wish(1, 1)}, ${wish(2, 2)}`);
+  await own.db.$client.query(`
+    insert into user_rich_menu (line_oa_id, user_id, organization_id, action_seq)
+    select line_oa_id, user_id, organization_id, max(action_seq) from rich_menu_wish group by 1, 2, 3`);
+  await moveProductTime(own.db, 25 * 3_600);
+  expect(await recover()).toEqual([['overdue_delivery', 3]]);
+  expect(
+    await columnOf(own.db, `select concat_ws(' ', ref_id, reason_code, user_id) from attention_item order by user_id`),
+  ).toEqual([`${created[0]?.id} menu_too_late ${lineUserId(1)}`, `${created[2]?.id} menu_too_late ${lineUserId(2)}`]);
 });
 
 test('a send that reached nobody within the life of its key goes on under a new one', async () => {

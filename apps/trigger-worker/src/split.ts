@@ -4,7 +4,7 @@ import type { Log } from '@dueline/mq';
 import type { Gate } from './gate.ts';
 
 /** How the tickets of one message, or of one claim, are decided. */
-export interface Deciding<T extends Ticket> {
+interface Deciding<T extends Ticket> {
   readonly gate: Gate;
   /** Each ticket alone: the message came back, so whoever had it may have died of one of its rows. */
   readonly alone: boolean;
@@ -18,7 +18,7 @@ export interface Deciding<T extends Ticket> {
  * Decides all tickets in one go, and then alone what must be. When a row spoils the lot, its halves are decided, and so on; what a
  * single throws goes to `onFailure`. Transient errors are thrown on: the consumer keeps the message and tries again in place.
  */
-export async function decideOrSplit<T extends Ticket>(tickets: readonly T[], deciding: Deciding<T>): Promise<void> {
+async function decideOrSplit<T extends Ticket>(tickets: readonly T[], deciding: Deciding<T>): Promise<void> {
   const left = deciding.alone ? tickets : await decideTogether(tickets, deciding);
   for (const ticket of left) {
     await deciding.gate.alone(() => decideSingle(ticket, { ...deciding, alone: true }));

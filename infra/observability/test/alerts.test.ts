@@ -5,7 +5,8 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { findPrograms, RUNBOOKS, ruleFile, ruleGroups, selectorsOf } from '../src/index.ts';
-import { ALERT_CASES, type AlertCase } from './alert-cases.ts';
+import type { AlertCase } from './alert-cases/alert-case.ts';
+import { ALERT_CASES } from './alert-cases.ts';
 
 const ROOT = dirname(dirname(dirname(import.meta.dirname)));
 const FLAT = { lineWidth: 0 };

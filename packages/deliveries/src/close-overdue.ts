@@ -9,6 +9,8 @@ export interface ClosedDelivery extends Tenant {
   /** Null: a chunk of a campaign. */
   readonly userId: string | null;
   readonly isWebhook: boolean;
+  /** A switch to the menu that its person shall see: no newer wish has overtaken it. */
+  readonly isLastMenu: boolean;
 }
 
 type ClosedRow = {
@@ -18,6 +20,7 @@ type ClosedRow = {
   status: ClosedDelivery['status'];
   user_id: string | null;
   is_webhook: boolean;
+  is_last_menu: boolean;
 };
 
 /**
@@ -51,7 +54,9 @@ export async function closeOverdueDeliveries(tx: Tx): Promise<ClosedDelivery[]> 
            updated_date = clock_timestamp()
       from late
      where delivery.id = late.id
-    returning delivery.id, organization_id, line_oa_id, status, user_id, endpoint = 'webhook' as is_webhook`);
+    returning delivery.id, organization_id, line_oa_id, status, user_id, endpoint = 'webhook' as is_webhook,
+              exists (select from rich_menu_wish as wish join user_rich_menu as person using (line_oa_id, user_id)
+                       where wish.delivery_id = delivery.id and wish.action_seq = person.action_seq) as is_last_menu`);
   return rows.map((row) => ({
     id: row.id,
     organizationId: row.organization_id,
@@ -59,5 +64,6 @@ export async function closeOverdueDeliveries(tx: Tx): Promise<ClosedDelivery[]> 
     status: row.status,
     userId: row.user_id,
     isWebhook: row.is_webhook,
+    isLastMenu: row.is_last_menu,
   }));
 }

@@ -49,27 +49,19 @@ interface MessageMetrics {
 }
 
 function messageMetrics(metrics: Metrics): MessageMetrics {
-  const published = metrics.counter({
-    name: 'dueline_mq_publish_total',
-    help: 'Messages published, by what became of them.',
-    labels: ['queue', 'result'],
+  const published = familyOf(metrics, {
+    total: { name: 'dueline_mq_publish_total', help: 'Messages published, by what became of them.' },
+    seconds: {
+      name: 'dueline_mq_publish_seconds',
+      help: "Time from a publish to the broker's confirmation, or until it was given up, in seconds.",
+    },
   });
-  const publishing = metrics.histogram({
-    name: 'dueline_mq_publish_seconds',
-    help: "Time from a publish to the broker's confirmation, or until it was given up, in seconds.",
-    labels: ['queue'],
-    buckets: SECONDS,
-  });
-  const consumed = metrics.counter({
-    name: 'dueline_mq_consume_total',
-    help: 'Messages consumed, by how they ended.',
-    labels: ['queue', 'result'],
-  });
-  const handling = metrics.histogram({
-    name: 'dueline_mq_handler_seconds',
-    help: 'Time from delivery to settlement of a message, in seconds.',
-    labels: ['queue'],
-    buckets: SECONDS,
+  const consumed = familyOf(metrics, {
+    total: { name: 'dueline_mq_consume_total', help: 'Messages consumed, by how they ended.' },
+    seconds: {
+      name: 'dueline_mq_handler_seconds',
+      help: 'Time from delivery to settlement of a message, in seconds.',
+    },
   });
   const waiting = metrics.histogram({
     name: 'dueline_mq_delivery_age_seconds',
@@ -79,17 +71,29 @@ function messageMetrics(metrics: Metrics): MessageMetrics {
   });
   return {
     count(event) {
-      const { queue } = event;
-      if (event.type === 'published') {
-        published.inc({ queue, result: event.result });
-        publishing.observe({ queue }, event.ms / 1_000);
-        return;
-      }
-      consumed.inc({ queue, result: event.result });
-      handling.observe({ queue }, event.ms / 1_000);
-      if (event.waitedMs !== undefined) waiting.observe({ queue }, event.waitedMs / 1_000);
+      if (event.type === 'published') return published.count(event);
+      consumed.count(event);
+      if (event.waitedMs !== undefined) waiting.observe({ queue: event.queue }, event.waitedMs / 1_000);
     },
-    begin: (queue) => consumed.inc({ queue, result: 'dead_lettered' }, 0),
+    begin: (queue) => consumed.begin({ queue, result: 'dead_lettered' }),
+  };
+}
+
+interface Named {
+  readonly name: `dueline_${string}`;
+  readonly help: string;
+}
+
+/** Messages of each queue, by what became of them, and how long that took. */
+function familyOf(metrics: Metrics, { total, seconds }: { readonly total: Named; readonly seconds: Named }) {
+  const messages = metrics.counter({ ...total, labels: ['queue', 'result'] });
+  const took = metrics.histogram({ ...seconds, labels: ['queue'], buckets: SECONDS });
+  return {
+    count({ queue, result, ms }: Pick<MessageEvent, 'queue' | 'result' | 'ms'>): void {
+      messages.inc({ queue, result });
+      took.observe({ queue }, ms / 1_000);
+    },
+    begin: (labels: { queue: string; result: string }): void => messages.inc(labels, 0),
   };
 }
 

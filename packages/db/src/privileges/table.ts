@@ -148,6 +148,9 @@ export const PRIVILEGES: Readonly<Record<AppWithRole, Readonly<Record<string, Ri
       ],
     },
     delivery_attempt: READS,
+    // whether a switch that was too late is what its person shall see
+    rich_menu_wish: { select: ['line_oa_id', 'user_id', 'action_seq', 'delivery_id'] },
+    user_rich_menu: { select: ['line_oa_id', 'user_id', 'action_seq'] },
     // the facts that a wait may have missed: that they are there, not what they say
     action_wait: READS,
     attribute_change: { select: ['line_oa_id', 'user_id', 'changed', 'occurred_at'] },
