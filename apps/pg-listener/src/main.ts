@@ -6,7 +6,7 @@ import { loadConfig } from './config.ts';
 
 const config = configOrExit(loadConfig, process.env);
 
-await runWorker('pg-listener', { ...config, readsByIndex: true }, async (worker) => {
+await runWorker('pg-listener', { ...config, readsByIndex: true, commitsUnsaved: true }, async (worker) => {
   const { db, broker, log, metrics, onStop, reach } = worker;
   const published = metrics.counter({
     name: 'dueline_outbox_published_total',

@@ -27,7 +27,8 @@ export const STATEMENT_TIMEOUT_MS = 10_000;
 /**
  * One plan for each statement, made once, that goes by an index. What has none seems so dear then that PostgreSQL would compile it first.
  */
-const BY_INDEX = ' -c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off';
+const BY_INDEX = '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off';
+const UNSAVED = '-c synchronous_commit=off';
 
 /** Keeps idle connections for five minutes: a new one costs a handshake and cold catalogues, and so milliseconds of lateness. */
 const IDLE_CONNECTION_MS = 300_000;
@@ -40,6 +41,8 @@ const IDLE_CONNECTION_MS = 300_000;
  * @param options.readsByIndex For those who take work from queues, and have an index for whatever they ask: a statement is planned once, for any
  *   number of rows, and never reads a whole table that it can read by an index. Otherwise a plan is kept from when the queue was nearly empty,
  *   and reads all of it when it has grown, or the statement is planned each time it runs.
+ * @param options.commitsUnsaved For those whose last commits may be forgotten when the server dies, because they do again what they forgot: a commit
+ *   does not wait for the disk.
  */
 export function openDatabase(options: {
   url: string;
@@ -48,8 +51,9 @@ export function openDatabase(options: {
   onError: (error: unknown) => void;
   statementTimeoutMs?: number;
   readsByIndex?: boolean;
+  commitsUnsaved?: boolean;
 }): Database {
-  const { statementTimeoutMs = STATEMENT_TIMEOUT_MS, readsByIndex = false } = options;
+  const { statementTimeoutMs = STATEMENT_TIMEOUT_MS, readsByIndex = false, commitsUnsaved = false } = options;
   const pool = new pg.Pool({
     connectionString: options.url,
     application_name: options.applicationName,
@@ -58,7 +62,7 @@ export function openDatabase(options: {
     statement_timeout: statementTimeoutMs,
     idle_in_transaction_session_timeout: STATEMENT_TIMEOUT_MS,
     query_timeout: statementTimeoutMs + 5_000, // a server that stopped answering cannot end the statement itself
-    options: `-c timezone=UTC${readsByIndex ? BY_INDEX : ''}`,
+    options: ['-c timezone=UTC', readsByIndex ? BY_INDEX : '', commitsUnsaved ? UNSAVED : ''].join(' '),
     keepAlive: true,
     idleTimeoutMillis: IDLE_CONNECTION_MS,
   });

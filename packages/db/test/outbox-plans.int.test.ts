@@ -58,3 +58,23 @@ test('whoever began on an empty outbox reads as many events as it takes, however
     await worker.close();
   }
 });
+
+test.for([
+  { opened: {}, waitsForDisk: 'on' },
+  { opened: { readsByIndex: true }, waitsForDisk: 'on' },
+  { opened: { readsByIndex: true, commitsUnsaved: true }, waitsForDisk: 'off' },
+])('opened with $opened, a commit waits for the disk: $waitsForDisk', async ({ opened, waitsForDisk }) => {
+  await using own = await testDb();
+  await own.db.$client.query(
+    `do $$ begin execute format('alter database %I set synchronous_commit = on', current_database()); end $$`,
+  );
+  const database = openDatabase({
+    ...{ url: own.url, applicationName: 'test', maxConnections: 1, ...opened },
+    onError: () => undefined, // none is expected, and the statement would tell
+  });
+  try {
+    expect(await columnOf(database.db, 'show synchronous_commit')).toEqual([waitsForDisk]);
+  } finally {
+    await database.close();
+  }
+});

@@ -89,6 +89,14 @@ test('a session that changed single people before changes a crowd in time that g
   });
 }, 60_000);
 
+test('the feed plans its statements once, whoever defined it last: a session that wrote a crowd would plan for each person after it', async () => {
+  const settings = await columnOf(
+    shared.db,
+    `select array_to_string(proconfig, ' ') from pg_proc where proname in ('record_inserted_attributes', 'record_updated_attributes')`,
+  );
+  expect(settings).toEqual(Array(2).fill(expect.stringContaining('plan_cache_mode=force_generic_plan')));
+});
+
 test('a writer whose search path lacks our schema is not failed', async () => {
   await withClient(async (client) => {
     await client.query(`create schema if not exists elsewhere; set search_path = elsewhere`);

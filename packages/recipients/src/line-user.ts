@@ -1,5 +1,5 @@
 import type { Tenant } from '@dueline/contracts';
-import { column, sql, type Tx } from '@dueline/db';
+import { arrayLiteral, given, sql, statement, type Tx } from '@dueline/db';
 
 /** A person of one account, as conditions and decisions see them. */
 export interface LineUser {
@@ -25,18 +25,10 @@ export const lineUserKey = ({ lineOaId, userId }: LineUserKey): string => `${lin
 
 /** The current state of these people, by {@link lineUserKey}; who does not exist is left out. Locks nothing. */
 export async function getLineUsers(tx: Tx, keys: readonly LineUserKey[]): Promise<ReadonlyMap<string, LineUser>> {
-  const { rows } = await tx.execute<UserRow>(sql`
-    select ${USER}
-      from line_user
-      join (select distinct * from unnest(${column(
-        keys.map(({ lineOaId }) => lineOaId),
-        'bigint',
-      )},
-                                          ${column(
-                                            keys.map(({ userId }) => userId),
-                                            'text',
-                                          )}) as key (line_oa_id, user_id)) as wanted
-     using (line_oa_id, user_id)`);
+  const rows = await readUsers(tx, {
+    accounts: arrayLiteral(keys.map(({ lineOaId }) => lineOaId)),
+    users: arrayLiteral(keys.map(({ userId }) => userId)),
+  });
   return new Map(rows.map(parseUser).map((user) => [lineUserKey(user), user]));
 }
 
@@ -65,6 +57,12 @@ type UserRow = {
 };
 
 const USER = sql`line_oa_id, user_id, is_following, display_name, language, timezone, attributes`;
+
+const readUsers = statement<UserRow, { accounts: string; users: string }>(sql`
+  select ${USER}
+    from line_user
+    join (select distinct * from unnest(${given('accounts')}::bigint[], ${given('users')}::text[]) as key (line_oa_id, user_id)) as wanted
+   using (line_oa_id, user_id)`);
 
 const parseUser = (row: UserRow): LineUser => ({
   lineOaId: row.line_oa_id,

@@ -1,5 +1,5 @@
 import type { WaitSource } from '@dueline/contracts';
-import { column, type Db, sql, translateError } from '@dueline/db';
+import { arrayLiteral, type Db, given, sql, statement } from '@dueline/db';
 
 /**
  * The ids of those accounts of which something may wait for facts of this kind, or hang on a date of this kind. Of the others whoever tells a fact
@@ -15,12 +15,10 @@ export async function whereAwaited(
   lineOaIds: readonly string[],
   source: WaitSource,
 ): Promise<ReadonlySet<string>> {
-  try {
-    const { rows } = await db.execute<{ id: string }>(sql`
-      select id from (select distinct id from unnest(${column(lineOaIds, 'bigint')}) as account (id) order by id offset 0) as account
-       where is_awaited(id, ${source})`);
-    return new Set(rows.map(({ id }) => id));
-  } catch (error) {
-    throw translateError(error);
-  }
+  const rows = await readAwaited(db, { accounts: arrayLiteral(lineOaIds), source });
+  return new Set(rows.map(({ id }) => id));
 }
+
+const readAwaited = statement<{ id: string }, { accounts: string; source: string }>(sql`
+  select id from (select distinct id from unnest(${given('accounts')}::bigint[]) as account (id) order by id offset 0) as account
+   where is_awaited(id, ${given('source')})`);

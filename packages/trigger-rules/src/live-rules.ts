@@ -1,5 +1,5 @@
 import type { SourceType, Tenant } from '@dueline/contracts';
-import { column, sql, type Tx } from '@dueline/db';
+import { arrayLiteral, column, given, sql, statement, type Tx } from '@dueline/db';
 import { parseRule, type ReadRule, RULE, type RuleRow, type TriggerRule } from './rule.ts';
 
 /** Which rules of an account are asked for: those that listen to all of a source or to one of `keys`; left out: to whatever. */
@@ -12,23 +12,31 @@ export interface Listening extends Tenant {
  * so that none is judged as it was before.
  */
 export async function liveRules(tx: Tx, sourceType: SourceType, of: readonly Listening[]): Promise<ReadRule[]> {
-  const ids = (read: (one: Listening) => string) => column(of.map(read), 'bigint');
-  const toWhatever = of.flatMap(({ lineOaId, keys }) => (keys === undefined ? [lineOaId] : []));
   const pairs = of.flatMap(({ lineOaId, keys = [] }) => [...new Set(keys)].map((key) => ({ lineOaId, key })));
-  const pairIds = pairs.map(({ lineOaId }) => lineOaId);
-  const pairKeys = pairs.map(({ key }) => key);
-  const { rows } = await tx.execute<RuleRow>(sql`
-    select ${RULE}
-      from trigger_rule as rule join line_oa as account on account.id = rule.line_oa_id
-     where rule.line_oa_id = any(${ids(({ lineOaId }) => lineOaId)})
-       and (rule.line_oa_id, rule.organization_id) in (
-         select * from unnest(${ids(({ lineOaId }) => lineOaId)}, ${ids(({ organizationId }) => organizationId)}))
-       and source_type = ${sourceType} and enabled and mode <> 'draft' and rule.deleted_date is null
-       and (source_key is null or rule.line_oa_id = any(${column(toWhatever, 'bigint')})
-            or (rule.line_oa_id, source_key) in (select * from unnest(${column(pairIds, 'bigint')}, ${column(pairKeys, 'text')})))
-     order by rule.id`);
+  const rows = await readLive(tx, {
+    sourceType,
+    accounts: arrayLiteral(of.map(({ lineOaId }) => lineOaId)),
+    organizations: arrayLiteral(of.map(({ organizationId }) => organizationId)),
+    toWhatever: arrayLiteral(of.flatMap(({ lineOaId, keys }) => (keys === undefined ? [lineOaId] : []))),
+    keyAccounts: arrayLiteral(pairs.map(({ lineOaId }) => lineOaId)),
+    keys: arrayLiteral(pairs.map(({ key }) => key)),
+  });
   return rows.map(parseRule);
 }
+
+const readLive = statement<
+  RuleRow,
+  Record<'sourceType' | 'accounts' | 'organizations' | 'toWhatever' | 'keyAccounts' | 'keys', string>
+>(sql`
+  select ${RULE}
+    from trigger_rule as rule join line_oa as account on account.id = rule.line_oa_id
+   where rule.line_oa_id = any(${given('accounts')}::bigint[])
+     and (rule.line_oa_id, rule.organization_id) in (
+       select * from unnest(${given('accounts')}::bigint[], ${given('organizations')}::bigint[]))
+     and source_type = ${given('sourceType')} and enabled and mode <> 'draft' and rule.deleted_date is null
+     and (source_key is null or rule.line_oa_id = any(${given('toWhatever')}::bigint[])
+          or (rule.line_oa_id, source_key) in (select * from unnest(${given('keyAccounts')}::bigint[], ${given('keys')}::text[])))
+   order by rule.id`);
 
 /** A rule at a version; undefined when it is another one by now, or not live. */
 export async function getLiveRule(

@@ -41,11 +41,11 @@ export interface Worker {
  * begins the work. Stopping reverses this: no new messages, finish those in hand, broker, database, exit 0. Works from a
  * database or broker that is still away: /readyz says so, and nothing is claimed before both are there.
  *
- * @param config.readsByIndex As {@link openDatabase} has it.
+ * @param config.readsByIndex, config.commitsUnsaved As {@link openDatabase} has them.
  */
 export function runWorker(
   service: string,
-  config: WorkerConfig & Pick<Parameters<typeof openDatabase>[0], 'readsByIndex'>,
+  config: WorkerConfig & Pick<Parameters<typeof openDatabase>[0], 'readsByIndex' | 'commitsUnsaved'>,
   start: (worker: Worker) => Promise<void>,
 ): Promise<void> {
   const log = createLog({ service, level: config.LOG_LEVEL, instance: config.INSTANCE_NAME });
@@ -71,6 +71,7 @@ export function runWorker(
       applicationName: service,
       maxConnections: config.DATABASE_MAX_CONNECTIONS,
       readsByIndex: config.readsByIndex ?? false,
+      commitsUnsaved: config.commitsUnsaved ?? false,
       onError: (error) => log.warn({ err: error }, 'an idle database connection broke'),
     });
     onStop('database', close);

@@ -1,10 +1,11 @@
 import { EVENT_TOPICS, type EventTopic, type TenantTicket } from '@dueline/contracts';
 import { sql } from 'drizzle-orm';
-import { column, ticketRows } from '../batch.ts';
+import { arrayLiteral, ticketRows } from '../batch.ts';
 import type { Db } from '../open.ts';
+import { given, statement } from '../statement.ts';
 
 /** What this build can announce: while a later one is rolled out, its new topics are left to it. */
-const KNOWN_TOPICS = column(EVENT_TOPICS, 'text');
+const KNOWN_TOPICS = arrayLiteral(EVENT_TOPICS);
 
 /** A ticket on one row of event_outbox, and where it goes. */
 export interface EventTicket extends TenantTicket {
@@ -29,38 +30,43 @@ export interface OutboxLimits {
  * Safe from any number of replicas at once: a row that another one holds is skipped.
  */
 export async function announceEvents(db: Db, limits: OutboxLimits): Promise<EventTicket[]> {
-  const { rows } = await db.execute<EventRow>(sql`
-    with overdue as materialized (
-      select ctid from event_outbox
-       where status = 'published' and lease_until < (select clock_timestamp()) -- by the index: what is asked for each row is not
-         and topic = any(${KNOWN_TOPICS})
-       order by lease_until
-       limit ${limits.limit} for no key update skip locked
-    ), room as materialized (
-      select least(${limits.limit}::bigint - (select count(*) from overdue),
-                   ${limits.maxPublished}::bigint
-                     - coalesce(${limits.published ?? null}::bigint, (select count(*) from event_outbox where status = 'published'))) as rows
-    ), fresh as materialized (
-      select ctid from event_outbox
-       where status = 'pending' and topic = any(${KNOWN_TOPICS})
-       order by id
-       limit (select greatest(rows, 0) from room) for no key update skip locked
-    ), again as (
-      update event_outbox as event
-         set lease_until = clock_timestamp() + make_interval(secs => ${limits.leaseSeconds})
-       where event.ctid = any(array(select ctid from overdue)) -- where they lie: no estimate can make the planner read the whole table
-      returning event.id, event.fence, event.topic, event.organization_id, event.line_oa_id
-    ), first as (
-      update event_outbox as event
-         set status = 'published',
-             fence = event.fence + 1,
-             lease_until = clock_timestamp() + make_interval(secs => ${limits.leaseSeconds})
-       where event.ctid = any(array(select ctid from fresh))
-      returning event.id, event.fence, event.topic, event.organization_id, event.line_oa_id
-    )
-    select * from again union all select * from first order by id`);
+  const { limit, leaseSeconds, maxPublished, published = null } = limits;
+  const rows = await announce(db, { limit, leaseSeconds, maxPublished, published, topics: KNOWN_TOPICS });
   return rows.map(parseTicket);
 }
+
+type Announcing = Required<{ [Of in keyof OutboxLimits]: number | null }> & { topics: string };
+
+const announce = statement<EventRow, Announcing>(sql`
+  with overdue as materialized (
+    select ctid from event_outbox
+     where status = 'published' and lease_until < (select clock_timestamp()) -- by the index: what is asked for each row is not
+       and topic = any(${given('topics')}::text[])
+     order by lease_until
+     limit ${given('limit')} for no key update skip locked
+  ), room as materialized (
+    select least(${given('limit')}::bigint - (select count(*) from overdue),
+                 ${given('maxPublished')}::bigint
+                   - coalesce(${given('published')}::bigint, (select count(*) from event_outbox where status = 'published'))) as rows
+  ), fresh as materialized (
+    select ctid from event_outbox
+     where status = 'pending' and topic = any(${given('topics')}::text[])
+     order by id
+     limit (select greatest(rows, 0) from room) for no key update skip locked
+  ), again as (
+    update event_outbox as event
+       set lease_until = clock_timestamp() + make_interval(secs => ${given('leaseSeconds')})
+     where event.ctid = any(array(select ctid from overdue)) -- where they lie: no estimate can make the planner read the whole table
+    returning event.id, event.fence, event.topic, event.organization_id, event.line_oa_id
+  ), first as (
+    update event_outbox as event
+       set status = 'published',
+           fence = event.fence + 1,
+           lease_until = clock_timestamp() + make_interval(secs => ${given('leaseSeconds')})
+     where event.ctid = any(array(select ctid from fresh))
+    returning event.id, event.fence, event.topic, event.organization_id, event.line_oa_id
+  )
+  select * from again union all select * from first order by id`);
 
 type EventRow = { id: string; fence: string; topic: EventTopic; organization_id: string; line_oa_id: string };
 

@@ -3,7 +3,8 @@ import { sql } from 'drizzle-orm';
 import { column } from '../batch.ts';
 import { type DeadHands, dropLeftInHand, leftInHand } from '../in-hand.ts';
 import { type Db, inTransaction, type Tx } from '../open.ts';
-import { ticketedEvents } from './ticketed.ts';
+import { statement } from '../statement.ts';
+import { type TicketValues, ticketedEvents, ticketValues } from './ticketed.ts';
 
 /** Failed decisions and deaths after which an event is dead. */
 const MAX_ATTEMPTS = 20;
@@ -34,9 +35,7 @@ type HeldRow = {
 
 /** Locks the announced rows whose fence and account are those of a ticket, in id order. */
 export async function holdEvents(tx: Tx, tickets: readonly TenantTicket[]): Promise<HeldEvent[]> {
-  const { rows } = await tx.execute<HeldRow>(sql`
-    select event.id, event.fence, event.organization_id, event.line_oa_id, event_id, root_id, topic, user_id, rescue_count
-      from ${ticketedEvents(tickets, sql`for update`)}`);
+  const rows = await hold(tx, ticketValues(tickets));
   return rows.map((row) => ({
     id: row.id,
     fence: row.fence,
@@ -49,6 +48,10 @@ export async function holdEvents(tx: Tx, tickets: readonly TenantTicket[]): Prom
     rescueCount: row.rescue_count,
   }));
 }
+
+const hold = statement<HeldRow, TicketValues>(sql`
+  select event.id, event.fence, event.organization_id, event.line_oa_id, event_id, root_id, topic, user_id, rescue_count
+    from ${ticketedEvents(sql`for update`)}`);
 
 /**
  * Counts a failed decision of an event and leaves it for a while: 5 s · 2^n, at most 10 minutes; after 20 it is dead and
