@@ -2,7 +2,7 @@ import { column, type Db, type SQL, sql, type Tx } from '@dueline/db';
 import type { Claim } from './claim.ts';
 import { accountKey, createDueAccounts, type DueAccount } from './due-accounts.ts';
 import { findAccounts } from './look.ts';
-import { extended, lateSeconds, type Span } from './places.ts';
+import { extended, isBefore, lateSeconds, type Span } from './places.ts';
 import { countProcessing, type Processing } from './processing.ts';
 import { waitGraceSeconds } from './state.ts';
 
@@ -24,6 +24,7 @@ export const IS_DUE = sql`action.ctid = any(array(select place from due))`;
 /**
  * Takes up to `limit` due rows: lane 0 first (one call in ten the other way round), a share of each account, its oldest first; the share
  * grows while the call comes back short. Rows of stopped or paused accounts stay as they are, and waits until their grace is over.
+ * They come oldest first, wherever they lie: the last place under a cap is the older one's.
  *
  * Safe from any number of callers at once: a row that another one holds is skipped.
  */
@@ -46,7 +47,7 @@ export async function takeDue<Row extends DueRow>(db: Db | Tx, claim: Claim, tak
   const isFull = rows.length >= claim.limit;
   const wasCut = isFull && accounts.findLastIndex((account) => spans.has(accountKey(account))) < accounts.length - 1;
   list.took({ spans, lateSeconds: lateSeconds(graceSeconds), share: first.share, isFull, wasCut });
-  return rows;
+  return rows.sort((left, right) => (isBefore(left, right) ? -1 : 1));
 }
 
 interface Shares extends Omit<Claim, 'accounts'> {

@@ -108,7 +108,8 @@ export function extended(span: Span | undefined, place: Place): Span {
   };
 }
 
-function isBefore(left: Place, right: Place): boolean {
+/** Whether a row comes before another one: the older one does. */
+export function isBefore(left: Place, right: Place): boolean {
   if (left.at !== right.at) return left.at < right.at;
   if (left.id.length !== right.id.length) return left.id.length < right.id.length;
   return left.id < right.id;

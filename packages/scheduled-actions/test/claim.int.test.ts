@@ -1,10 +1,10 @@
 import type { Tenant, TenantTicket } from '@dueline/contracts';
 import { inTransaction, openDatabase } from '@dueline/db';
 import { columnOf, insertTenant, moveProductTime, type TestDb, testDb } from '@dueline/db/testing';
-import { dueWithin, releaseActions, scheduleMany } from '@dueline/scheduled-actions';
+import { dueWithin, holdDue, releaseActions, scheduleMany } from '@dueline/scheduled-actions';
 import { actionToSchedule } from '@dueline/scheduled-actions/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { claim, each, schedule } from './support.ts';
+import { CLAIM, claim, each, schedule } from './support.ts';
 
 let own: TestDb;
 let tenant: Tenant;
@@ -40,6 +40,16 @@ test.for([1, 2, 7])('limit %i claims exactly that many, oldest due first, by wha
     const tickets = await claim(own.db, { limit });
     expect(tickets.map(({ id }) => id).sort()).toEqual(ids.splice(0, limit).sort());
   }
+});
+
+test('what is taken comes oldest first, wherever it lies', async () => {
+  const ids = await schedule(own.db, tenant, { count: 5 });
+  await query(
+    `update scheduled_action set last_error = 'lies behind the others now' where id in (${ids[0]}, ${ids[2]})`,
+  );
+  const held = await inTransaction(own.db, (tx) => holdDue(tx, { ...CLAIM, via: 'inline' }));
+  expect(held.map(({ id }) => id)).toEqual(ids);
+  expect((await claim(own.db)).map(({ id }) => id)).toEqual(ids);
 });
 
 test('the cap counts the rows of the same profile only, leaves room for what fits, and no account takes more than half', async () => {
