@@ -1,9 +1,9 @@
 import { installTimeMachine } from '@dueline/db';
-import { type TestDb, testDb } from '@dueline/db/testing';
+import { columnOf, type TestDb, testDb } from '@dueline/db/testing';
 import { type DryRun, dryRun, explain } from '@dueline/explain';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { cycleWorlds, playCycles } from './random-cycles.ts';
+import { type CycleWorld, cycleWorlds, playCycles } from './random-cycles.ts';
 
 let own: TestDb;
 beforeAll(async () => {
@@ -63,32 +63,63 @@ async function sent(ruleId: string): Promise<number> {
   return rows[0]?.sent ?? 0;
 }
 
-test('a dry run of a rule that is set off by time decides what its cycles decided, read and decided by the worker, and explain says so of each person', async () => {
-  await fc.assert(
-    fc.asyncProperty(cycleWorlds, async (world) => {
-      const { tenant, rules, from, to } = await playCycles(own.db, world);
-      for (const { id, document } of rules) {
-        const run = await dryRun(own.db, tenant, { draft: document, from, to, against: id });
-        const says = JSON.stringify(document);
-        if (document.actionConfig.delay?.mode === 'waitForTracking') continue;
-        expect(sorted(run.draft.outcomes), says).toEqual(sorted(await fates(id)));
-        const { sent: atOnce, shifted } = run.draft.messages;
-        expect(atOnce + shifted, says).toBe(await sent(id));
-        expect(run.compared).toMatchObject({ gains: { people: 0 }, loses: { people: 0 } });
-        for (const { at, userId, decision, reasonCode } of await meetings(id)) {
-          const { fired, reason, computed, says } = await explain(own.db, tenant, { ruleId: id, userId, at });
-          if (decision === null)
-            expect({ fired, reason, computed }, says).toEqual({ fired: false, reason: 'not_in_cycle', computed: null });
-          else {
-            expect({ fired, reason }, says).toEqual({ fired: decision === 'fired', reason: reasonCode });
-            expect(computed, `${says} ${at} ${userId} ${JSON.stringify(document)}`).toMatchObject({
-              decision,
-              reasonCode,
-            });
-          }
-        }
+/** A dry run of each rule of a world decides what its cycles decided, and explain says so of each person. */
+async function expectAgreement(world: CycleWorld): Promise<void> {
+  const { tenant, rules, from, to } = await playCycles(own.db, world);
+  for (const { id, document } of rules) {
+    const run = await dryRun(own.db, tenant, { draft: document, from, to, against: id });
+    const says = JSON.stringify(document);
+    if (document.actionConfig.delay?.mode === 'waitForTracking') continue;
+    expect(sorted(run.draft.outcomes), says).toEqual(sorted(await fates(id)));
+    const { sent: atOnce, shifted } = run.draft.messages;
+    expect(atOnce + shifted, says).toBe(await sent(id));
+    expect(run.compared).toMatchObject({ gains: { people: 0 }, loses: { people: 0 } });
+    for (const { at, userId, decision, reasonCode } of await meetings(id)) {
+      const { fired, reason, computed, says } = await explain(own.db, tenant, { ruleId: id, userId, at });
+      if (decision === null)
+        expect({ fired, reason, computed }, says).toEqual({ fired: false, reason: 'not_in_cycle', computed: null });
+      else {
+        expect({ fired, reason }, says).toEqual({ fired: decision === 'fired', reason: reasonCode });
+        expect(computed, `${says} ${at} ${userId} ${JSON.stringify(document)}`).toMatchObject({ decision, reasonCode });
       }
-    }),
-    { numRuns: RUNS, endOnFailure: true },
-  );
+    }
+  }
+}
+
+test('a dry run of a rule that is set off by time decides what its cycles decided, read and decided by the worker, and explain says so of each person', async () => {
+  await fc.assert(fc.asyncProperty(cycleWorlds, expectAgreement), { numRuns: RUNS, endOnFailure: true });
 }, 240_000);
+
+test('of the actions of several cycles that are due at one instant the oldest take the places under a cap, and explain says so of each', async () => {
+  await expectAgreement({
+    rules: [
+      {
+        source: {
+          cron: (minute) => `${minute} */6 * * *`,
+          timezone: undefined,
+          hasAudience: false,
+          onDate: undefined,
+          conditions: undefined,
+        },
+        action: { actionType: 'send_message', messages: [{ type: 'text', text: 'hello' }] },
+        delay: () => ({
+          mode: 'relativeToDate',
+          to: { attribute: 'visit' },
+          offsetDays: 0,
+          at: '12:01',
+          whenPast: 'skip',
+        }),
+        limits: { frequency: 'every_time', cooldownSeconds: 0, reentry: 'always' },
+      },
+    ],
+    quiet: undefined,
+    cap: 2,
+    visits: [3, 3, null, null],
+    steps: [{ does: 'move', hours: 25 }],
+  });
+  const decided = `select concat_ws(' ', decision, reason_code) from trigger_log where trigger_on = 'scheduled_action'
+    and line_oa_id = (select max(line_oa_id) from trigger_log) order by decision desc`;
+  const all = await columnOf(own.db, decided);
+  expect(all.slice(0, 4)).toEqual(Array(4).fill('fired due'));
+  expect(new Set(all.slice(4))).toEqual(new Set(['cancelled frequency_cap']));
+});

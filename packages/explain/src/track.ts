@@ -21,6 +21,8 @@ export interface Asked {
   readonly before: number;
   /** What other rules and campaigns sent counts until here. */
   readonly until: number;
+  /** An action that was decided at `until`, perhaps together with others: what was due before it counts too. */
+  readonly ofAction?: string | undefined;
 }
 
 const MICROS = (instant: ReturnType<typeof sql>) => sql`(extract(epoch from ${instant}) * 1000000)::bigint`;
@@ -79,15 +81,19 @@ async function loadOpen(tx: Tx, account: Account, { rule, before, ids }: AskedOf
 }
 
 /** What rules sent, those without caps left out, and campaigns; of the rule itself only what it sent before. */
-async function loadSent(tx: Tx, account: Account, { rule, before, until, ids }: AskedOf) {
+async function loadSent(tx: Tx, account: Account, { rule, before, until, ofAction, ids }: AskedOf) {
   const longest = Math.max(...account.caps.map(({ windowSeconds }) => windowSeconds)) * 1_000_000;
   const { rows } = await tx.execute<{ user_id: string; at: string }>(sql`
     select log.user_id, ${MICROS(sql`log.created_date`)} as at
       from trigger_log as log left join trigger_rule as sender on sender.id = log.trigger_rule_id
      where ${ofAccount(account)} and log.user_id = any(${ids})
-       and log.created_date > ${instant(before - longest)} and log.created_date < ${instant(until)}
+       and log.created_date > ${instant(before - longest)} and log.created_date <= ${instant(until)}
        and log.decision = 'fired' and log.action_type = 'send_message' and not coalesce(sender.exempt_from_caps, false)
-       and (log.trigger_rule_id is distinct from ${rule.id} or log.created_date < ${instant(before)})
+       and (log.created_date < ${instant(until)} and (log.trigger_rule_id is distinct from ${rule.id} or log.created_date < ${instant(before)})
+            or log.created_date = ${instant(until)} and exists (
+              select from scheduled_action as other, scheduled_action as own
+               where other.id = log.scheduled_action_id and own.id = ${ofAction ?? null}
+                 and (other.execute_at, other.id) < (own.execute_at, own.id)))
      union all
     select person.user_id, ${MICROS(sql`campaign.frozen_at`)}
       from unnest(${ids}) as person (user_id) cross join campaign

@@ -79,8 +79,7 @@ function dueSteps({ of, due }: KnownCycle): Step[] {
   const leaves = asked?.conditions?.leaves ?? [];
   const wrong = asked?.problem ?? asked?.gone;
   const sends = request.actionType === 'send_message';
-  const room =
-    due && sends && rule.isCapped ? roomAt(account.caps, due.sent, due.quietUntil ?? due.time.at) : undefined;
+  const room = due && sends && rule.isCapped ? roomAt(account.caps, due.sent, due.countedAt) : undefined;
   return [
     ...(due === undefined || !needsFriend(request)
       ? []

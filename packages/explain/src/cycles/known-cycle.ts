@@ -33,16 +33,34 @@ interface KnownDue {
   readonly asked: DueAsked;
   /** When the messages before it were sent that count for the caps. */
   readonly sent: readonly number[];
+  /** When they are counted, in microseconds: when it was decided, or would be. */
+  readonly countedAt: number;
   readonly verdict: Verdict;
   /** Until when it waited for the end of quiet hours, in microseconds; undefined: it did not. */
   readonly quietUntil: number | undefined;
 }
 
-/** Works out what a cycle that begins at an instant makes of a person. */
+/** How an action of a cycle was decided at last. */
+export interface DecidedAction {
+  readonly actionId: string;
+  /** In microseconds. */
+  readonly at: number;
+}
+
+/**
+ * Works out what a cycle that begins at an instant makes of a person.
+ *
+ * @param asked.decided When the action was decided, if it was: a moment after it was due, perhaps with others of the same instant, and caps go by that.
+ */
 export async function loadKnownCycle(
   tx: Tx,
   account: Account,
-  { rule, userId, at }: { rule: ScheduledRule; userId: string; at: number },
+  {
+    rule,
+    userId,
+    at,
+    decided,
+  }: { rule: ScheduledRule; userId: string; at: number; decided?: DecidedAction | undefined },
 ): Promise<KnownCycle> {
   const of = await loadTimedRule(tx, account, { rule, cycles: [at] });
   const people = await loadPeople(tx, of, { userIds: [userId], sinceMicros: at });
@@ -54,7 +72,8 @@ export async function loadKnownCycle(
   const mayFire = moment === undefined || !isLimited(rule) || mayFireAgain(rule, track.lastFired, moment);
   const isOfAudience = await isMeant(tx, of, userId);
   const acts = entry.kind === 'enters' && entry.verdict.decision === 'scheduled' && entry.due !== null;
-  const due = acts && entry.due !== null ? await loadDue(tx, { of, page }, { userId, time: entry.due }) : undefined;
+  const due =
+    acts && entry.due !== null ? await loadDue(tx, { of, page }, { userId, time: entry.due, decided }) : undefined;
   const known = { of, person, moment, isMeant: isOfAudience, entry, track, mayFire, due };
   return { ...known, verdict: verdictOf(known) };
 }
@@ -62,7 +81,7 @@ export async function loadKnownCycle(
 async function loadDue(
   tx: Tx,
   { of, page }: { of: TimedRule; page: Page },
-  { userId, time }: { userId: string; time: DueTime },
+  { userId, time, decided }: { userId: string; time: DueTime; decided: DecidedAction | undefined },
 ): Promise<KnownDue> {
   const first = askWhenDue(of, page, { userId, due: time });
   const isLater = decideDue(of, first) === 'later';
@@ -70,12 +89,11 @@ async function loadDue(
   const asked = isLater ? askWhenDue(of, page, { userId, due: decidedAt }) : first;
   const verdict = decideDue(of, asked);
   if (verdict === 'later') throw new Error('an action is put off once by quiet hours');
-  const { at } = decidedAt;
-  const { sent } = (await loadTracks(tx, of.account, { rule: of.rule, userIds: [userId], before: at, until: at }))(
-    userId,
-  );
-  const within = withinCaps(of, { verdict, at, sent });
-  return { time, asked, sent, verdict: within.verdict, quietUntil: isLater ? at : undefined };
+  const countedAt = decided?.at ?? decidedAt.at;
+  const before = { before: countedAt, until: countedAt, ofAction: decided?.actionId };
+  const { sent } = (await loadTracks(tx, of.account, { rule: of.rule, userIds: [userId], ...before }))(userId);
+  const within = withinCaps(of, { verdict, at: countedAt, sent });
+  return { time, asked, sent, countedAt, verdict: within.verdict, quietUntil: isLater ? decidedAt.at : undefined };
 }
 
 function verdictOf({ of, isMeant, entry, mayFire, due }: Omit<KnownCycle, 'verdict'>): Verdict | undefined {

@@ -1,5 +1,5 @@
 import type { Tx } from '@dueline/db';
-import { aftermathOf } from '../decided.ts';
+import { aftermathOf, type DecidedRow } from '../decided.ts';
 import type { ExplainRequest } from '../explain.ts';
 import { type AskedTime, DAY_SECONDS } from '../find-event.ts';
 import type { ExplainReason } from '../reasons.ts';
@@ -8,7 +8,7 @@ import { FIRED, type Told } from '../told.ts';
 import { leavesOfCycle, stepsOfCycle } from './cycle-steps.ts';
 import { type CycleThen, decidedOfCycle, type FoundCycle, findCycle } from './find-cycle.ts';
 import { calendarOf } from './instants.ts';
-import { type KnownCycle, loadKnownCycle } from './known-cycle.ts';
+import { type DecidedAction, type KnownCycle, loadKnownCycle } from './known-cycle.ts';
 import { isTimed } from './timed-rule.ts';
 
 interface Asked {
@@ -26,12 +26,12 @@ export async function tellCycle(tx: Tx, account: Account, asked: Asked): Promise
   const row = await decidedOfCycle(tx, account, { cycle, ruleId, userId });
   const version =
     versions.find((one) => one.version === (row?.ruleVersion ?? cycle.ruleVersion)) ?? versionAt(versions, cycle.at);
-  const known = await knownOf(tx, account, { version, userId, at: cycle.at });
+  const aftermath = row === undefined ? [] : await aftermathOf(tx, account, { ruleId, userId, row });
+  const last = aftermath.findLast(({ decision }) => !OPEN.has(decision));
+  const known = await knownOf(tx, account, { version, userId, at: cycle.at, decided: decidedAction(last) });
   const worked = workedOf({ cycle, version, known });
   if (row === undefined)
     return { ...worked, fired: false, reason: reasonOfNone(cycle, { time, known }), basis: 'computed' };
-  const aftermath = await aftermathOf(tx, account, { ruleId, userId, row });
-  const last = aftermath.findLast(({ decision }) => !OPEN.has(decision));
   const { decision, reasonCode } = last ?? row;
   return {
     ...worked,
@@ -39,6 +39,11 @@ export async function tellCycle(tx: Tx, account: Account, asked: Asked): Promise
     ...{ row, last, aftermath },
   };
 }
+
+const decidedAction = (last: DecidedRow | undefined): DecidedAction | undefined =>
+  last?.scheduledActionId
+    ? { actionId: last.scheduledActionId, at: Number(Temporal.Instant.from(last.at).epochNanoseconds / 1_000n) }
+    : undefined;
 
 /** After these it still waits. */
 const OPEN: ReadonlySet<string> = new Set(['deferred', 'retried', 'unlocked', 'scheduled']);
@@ -97,10 +102,13 @@ function nextOf(
 async function knownOf(
   tx: Tx,
   account: Account,
-  { version, userId, at }: { version: RuleVersion | undefined; userId: string; at: number },
+  {
+    version,
+    ...of
+  }: { version: RuleVersion | undefined; userId: string; at: number; decided?: DecidedAction | undefined },
 ): Promise<KnownCycle | undefined> {
   if (version?.read.kind !== 'rule' || !isTimed(version.read.rule)) return undefined;
-  return loadKnownCycle(tx, account, { rule: version.read.rule, userId, at });
+  return loadKnownCycle(tx, account, { rule: version.read.rule, ...of });
 }
 
 const workedOf = ({
