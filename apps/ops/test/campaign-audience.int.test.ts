@@ -1,4 +1,4 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { recordMonth } from '@dueline/accounts';
@@ -6,7 +6,7 @@ import { createCampaign } from '@dueline/campaigns';
 import type { Tenant } from '@dueline/contracts';
 import { columnOf, insertTenant, insertUsers, lineUserId, type TestDb, testDb } from '@dueline/db/testing';
 import { addAudienceMembers, createAudience } from '@dueline/recipients';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { campaignsOf } from './campaigns-support.ts';
 import { startCampaigns } from './healthy-campaigns.ts';
 
@@ -133,7 +133,9 @@ test('the evidence of a campaign is a file that can be checked without the datab
   expect(
     (await campaigns('evidence', campaignId, '--account', tenant.lineOaId, '--json')).out.split('\n'),
   ).toHaveLength(4);
-  const file = join(mkdtempSync(join(tmpdir(), 'evidence-')), 'file');
+  const folder = mkdtempSync(join(tmpdir(), 'evidence-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'file');
   const check = async (text: string) => {
     writeFileSync(file, text);
     return campaigns('verify-evidence', file);

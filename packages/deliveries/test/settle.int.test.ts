@@ -210,7 +210,9 @@ test('an ambiguous delivery becomes unknown 23 hours after its first attempt, no
   await moveProductTime(own.db, 0.2 * HOUR);
   expect(await startNow(own.db, tenant, id)).toBeUndefined();
   const userId = `U${'1'.padStart(32, '0')}`;
-  expect(await closeOverdue()).toEqual([{ ...tenant, id, status: 'unknown', userId, isWebhook: false }]);
+  expect(await closeOverdue()).toEqual([
+    { ...tenant, id, status: 'unknown', userId, isWebhook: false, isLastMenu: false },
+  ]);
   expect(await stateOf(own.db, id)).toBe('unknown 3 ambiguous ambiguous');
 });
 
