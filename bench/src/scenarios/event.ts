@@ -28,6 +28,8 @@ const MANY = 100;
 const MANY_ROWS = 200_000;
 const APPS = ['pg-listener', 'trigger-worker'] as const;
 const IDLE_MS = 3_000;
+/** Part of the changes that meet apps which were just started: connections open, the compiler settles. They have a figure of their own. */
+const WARM_UP = 0.1;
 const TIMEOUT_MS = 120_000;
 const RATE = 'rows/s';
 
@@ -44,7 +46,7 @@ export const eventScenario: Scenario = {
   name: 'event',
   brief: 'from the change of an attribute to the message, and what our triggers cost the writer',
   hasPeers: false,
-  what: `Attributes of people change, each in a transaction of its own, so many a second for ${SECONDS} seconds; each change sets off a rule that sends a message. How long from when the trigger recorded the change, before its writer had committed, until the ticket of the message is in the hands of whoever sends it. And ${WRITERS} writers, each as fast as it can, with our triggers on \`line_user\` and without any, and no app of ours.`,
+  what: `Attributes of people change, each in a transaction of its own, so many a second for ${SECONDS} seconds; each change sets off a rule that sends a message. How long from when the trigger recorded the change, before its writer had committed, until the ticket of the message is in the hands of whoever sends it; the first tenth of them, which meet apps that were just started, apart (\`cold\`). And ${WRITERS} writers, each as fast as it can, with our triggers on \`line_user\` and without any, and no app of ours.`,
   expectations: [
     ...[
       { what: 'change to message at 500 a second, p50 ms', figure: 'p50 ms', floor: 10 },
@@ -98,10 +100,17 @@ async function change(
     await sleep(10);
   await drain();
   const recorded = await recordedAt(product.database.db);
-  const late = [...recorded].flatMap(([id, at]) => (arrivals.get(id) ?? []).slice(0, 1).map((came) => came - at));
-  const { p50, p95, p99, max } = lateness(late);
+  const late = [...recorded]
+    .sort(([, left], [, right]) => left - right)
+    .flatMap(([id, at]) => (arrivals.get(id) ?? []).slice(0, 1).map((came) => came - at));
+  const warm = Math.ceil(late.length * WARM_UP);
+  const { p50, p95, p99, max } = lateness(late.slice(warm));
+  const cold = lateness(late.slice(0, warm));
   return {
-    figures: { 'p50 ms': p50, 'p95 ms': p95, 'p99 ms': p99, 'max ms': max, 'written/s': count / seconds },
+    figures: {
+      ...{ 'p50 ms': p50, 'p95 ms': p95, 'p99 ms': p99, 'max ms': max },
+      ...{ 'cold p99 ms': cold.p99, 'written/s': count / seconds },
+    },
     ...{ units: count, lost: Math.max(0, count - late.length) },
     doubled:
       Math.max(0, recorded.size - count) + [...arrivals.values()].reduce((sum, { length }) => sum + length - 1, 0),
