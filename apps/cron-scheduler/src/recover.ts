@@ -63,12 +63,13 @@ const sweepDeletedRules = (db: Db): Promise<number> =>
 /** The same of cycles that were cancelled. What somebody holds of one is left for the next time, and holds up no other. */
 async function sweepCancelledCycles(db: Db): Promise<number> {
   let sum = 0;
-  for (let after: string | undefined = '0'; after !== undefined; ) {
-    const from: string = after;
-    const { count, next } = await inTransaction(db, (tx) => sweepCycleBehind(tx, from));
+  const step = async (after: string) => {
+    const { count, next } = await inTransaction(db, (tx) => sweepCycleBehind(tx, after));
     sum += count;
-    after = next;
-  }
+    return next;
+  };
+  let next = await step('0');
+  while (next !== undefined) next = await step(next);
   return sum;
 }
 
@@ -111,8 +112,6 @@ export const recoverRows =
       () => sweepDeletedRules(db),
       (count) => onRecovered('of_deleted_rule', count),
     );
-    await untilDone(
-      () => sweepCancelledCycles(db),
-      (count) => onRecovered('of_cancelled_cycle', count),
-    );
+    const ofCycles = await sweepCancelledCycles(db);
+    if (ofCycles > 0) onRecovered('of_cancelled_cycle', ofCycles);
   };
