@@ -3,12 +3,11 @@ import { createLineOa, createOrganization, recordDeed } from '@dueline/accounts'
 import type { Tenant } from '@dueline/contracts';
 import { type Db, inTransaction } from '@dueline/db';
 import { UsageError } from './actions/command-line.ts';
+import { ID } from './id.ts';
 
 const DEFAULT_ZONE = 'Asia/Tokyo';
 export const CREATE_USAGE = `       dueline account create --channel <channel id> --name <name> --organization <id> | --new-organization <name>
                               [--timezone <zone>, else ${DEFAULT_ZONE}]   [--by …] [--reason …] [--json]`;
-
-const ID = /^[1-9][0-9]{0,17}$/;
 
 interface CreateCommand {
   readonly channelId: string;

@@ -15,6 +15,7 @@ import { PermanentError } from '@dueline/kernel';
 import { wakeDue } from '@dueline/scheduled-actions';
 import { UsageError } from './actions/command-line.ts';
 import { oneLine, tableOf, timeIn } from './actions/table.ts';
+import { ID } from './id.ts';
 import { accountOf } from './one-account.ts';
 
 export const PAUSE_USAGE = `       dueline account list                                        [--json]
@@ -30,8 +31,6 @@ are signed with, in place of the one before, and prints it this once; it needs S
 
 const VERBS = ['list', 'pause', 'unpause', 'credentials', 'webhook-secret'] as const;
 const KINDS = ['stored', 'stateless', 'short_lived'] as const;
-const ID = /^[1-9][0-9]{0,17}$/;
-
 interface PauseCommand extends Signed {
   readonly verb: (typeof VERBS)[number];
   readonly lineOaId: string | undefined;

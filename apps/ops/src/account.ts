@@ -9,6 +9,7 @@ import { CREATE_USAGE, parseCreateCommand, runCreate } from './account-create.ts
 import { isPauseVerb, PAUSE_USAGE, type PauseDeps, parsePauseCommand, runPause } from './account-pause.ts';
 import { UsageError } from './actions/command-line.ts';
 import { loadAccountConfig } from './config.ts';
+import { ID } from './id.ts';
 
 const USAGE = `usage:${CREATE_USAGE.slice('usage:'.length)}
        dueline account stop   <account id> | --organization <id>   [--by <who>] [--reason <why>] [--json]
@@ -37,8 +38,6 @@ interface AccountDeps {
 }
 
 const noSecret = async () => '';
-
-const ID = /^[1-9][0-9]{0,17}$/;
 
 /** @throws UsageError with the usage when the words are not a command. */
 export function parseAccountCommand(words: readonly string[], { user }: { user: string }): AccountCommand {

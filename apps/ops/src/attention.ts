@@ -3,6 +3,7 @@ import { type AttentionItem, closeAttention, listAttention } from '@dueline/atte
 import { inTenant } from '@dueline/db';
 import { UsageError } from './actions/command-line.ts';
 import { oneLine, tableOf, timeIn } from './actions/table.ts';
+import { ID } from './id.ts';
 import { type PersonDeps, type parseWords, runForPerson, type Work } from './person-command.ts';
 
 const ATTENTION_HELP = `usage: dueline attention list            [--status open|resolved|dismissed] [--limit <n>] [--after <id>]
@@ -29,8 +30,6 @@ export const runAttention = (deps: PersonDeps, args: readonly string[]): Promise
     options: OPTIONS,
     workOf: (words) => workOf(words, deps.login),
   });
-
-const ID = /^[1-9]\d{0,17}$/;
 
 /** Reads what was typed before the database is asked. */
 function workOf({ values, positionals }: Words, login: string): Work {

@@ -14,6 +14,7 @@ import {
 } from '@dueline/scheduled-cycles';
 import { UsageError } from './actions/command-line.ts';
 import { oneLine, tableOf, timeIn } from './actions/table.ts';
+import { ID } from './id.ts';
 import { type Answer, type PersonDeps, runForPerson, type Words, type Work } from './person-command.ts';
 
 const CYCLES_HELP = `usage: dueline cycles list [--rule <id>] [--limit <n>]
@@ -30,7 +31,6 @@ exit code: 0 done, 1 not done, 2 not understood.`;
 
 const OPTIONS = ['rule', 'limit', 'by', 'why'] as const;
 type CycleWords = Words<(typeof OPTIONS)[number]>;
-const ID = /^[1-9]\d{0,17}$/;
 const MOST_LISTED = 500;
 
 /** Runs `dueline cycles …` and returns its exit code: 0 done, 1 not done, 2 not understood. */

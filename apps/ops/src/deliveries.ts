@@ -4,6 +4,7 @@ import type { Tenant } from '@dueline/contracts';
 import { inTenant, type Tx } from '@dueline/db';
 import { type Resent, resendDeliveries } from '@dueline/deliveries';
 import { UsageError } from './actions/command-line.ts';
+import { ID } from './id.ts';
 import { type Answer, type PersonDeps, runForPerson, type Words, type Work } from './person-command.ts';
 
 const DELIVERIES_HELP = `usage: dueline deliveries resend <id> …       --why <reason> [--accept-duplicates] [--by <name>]
@@ -18,8 +19,6 @@ exit code: 0 done, 1 not or not all of it done, 2 not understood.`;
 
 const OPTIONS = ['by', 'why'] as const;
 const ACCEPT_DUPLICATES = 'accept-duplicates';
-const ID = /^[1-9]\d{0,17}$/;
-
 /** Runs `dueline deliveries …` and returns its exit code: 0 done, 1 not or not all of it done, 2 not understood. */
 export const runDeliveries = (deps: PersonDeps, args: readonly string[]): Promise<0 | 1 | 2> =>
   runForPerson(deps, args, {

@@ -5,6 +5,7 @@ import { inTransaction } from '@dueline/db';
 import { type ReplayRange, replayable, replayEvents, retryEvents } from '@dueline/db/changes';
 import { UsageError } from './actions/command-line.ts';
 import { oneLine } from './actions/table.ts';
+import { ID } from './id.ts';
 import { type PersonDeps, runForPerson, type Words, type Work } from './person-command.ts';
 
 const EVENTS_HELP = `usage: dueline events replay --from <time> --to <time> [--topic <topic>] [--yes]
@@ -22,7 +23,6 @@ exit code: 0 done, 1 not done, 2 not understood.`;
 
 const OPTIONS = ['from', 'to', 'topic', 'by', 'why'] as const;
 type EventWords = Words<(typeof OPTIONS)[number]>;
-const ID = /^[1-9]\d{0,17}$/;
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)$/;
 
 /** Runs `dueline events …` and returns its exit code: 0 done, 1 not done, 2 not understood. */

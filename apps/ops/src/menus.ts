@@ -1,6 +1,7 @@
 import { createRichMenu, deleteRichMenu, getUserRichMenu, listRichMenus } from '@dueline/rich-menus';
 import { UsageError } from './actions/command-line.ts';
 import { oneLine, tableOf } from './actions/table.ts';
+import { ID } from './id.ts';
 import { type PersonDeps, runForPerson, type Words, type Work } from './person-command.ts';
 
 const MENUS_HELP = `usage: dueline menus list
@@ -15,8 +16,6 @@ Deleted it is for rules no more; whoever sees it goes on seeing it. of: which me
 exit code: 0 done, 1 not done, 2 not understood.`;
 
 const OPTIONS = ['name'] as const;
-const ID = /^[1-9]\d{0,17}$/;
-
 /** Runs `dueline menus …` and returns its exit code: 0 done, 1 not done, 2 not understood. */
 export const runMenus = (deps: PersonDeps, args: readonly string[]): Promise<0 | 1 | 2> =>
   runForPerson(deps, args, { name: 'menus', help: MENUS_HELP, options: OPTIONS, workOf });

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { ID } from '../id.ts';
 
 /** What was typed does not fit; the message says what, and the help says what would. */
 export class UsageError extends Error {}
@@ -80,7 +81,7 @@ export function readCommandLine(args: readonly string[]): CommandLine | 'help' {
   const { values, positionals } = parse(command, rest);
   const [id, ...others] = positionals;
   if (others.length > 0) throw new UsageError(`one id at a time; for many, name them by a filter`);
-  if (id !== undefined && !/^[1-9]\d{0,17}$/.test(id)) throw new UsageError(`${id} is not the id of an action`);
+  if (id !== undefined && !ID.test(id)) throw new UsageError(`${id} is not the id of an action`);
   if (command === 'show' && id === undefined) throw new UsageError('show needs the id of an action');
   if (command === 'list' && id !== undefined) throw new UsageError(`list takes a filter; for one action: show ${id}`);
   const { text, json, 'accept-duplicates': acceptDuplicates, ...named } = values;

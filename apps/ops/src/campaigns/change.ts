@@ -4,6 +4,7 @@ import { CAMPAIGN_REFUSALS, type CampaignDetail, type ControlOutcome } from '@du
 import type { Ticket } from '@dueline/contracts';
 import { type Db, inTenant, type Tx } from '@dueline/db';
 import type { Answer, Work } from '../person-command.ts';
+import { closeItem } from './close-item.ts';
 import { standingText } from './render.ts';
 import { campaignOf, idOf, signedOf, type Typed, ticketOf } from './subcommand.ts';
 
@@ -52,14 +53,12 @@ async function makeSigned(
     after: { status: outcome.status, ...done.after },
     ...signed,
   });
-  const closing = { closedBy: signed.by, resolution: signed.reason ?? change.operation };
   const needsNobody = outcome.before === 'needs_attention' && outcome.status !== 'needs_attention';
   const closesItem = change.closesItem ?? (needsNobody ? 'resolved' : undefined);
   if (closesItem !== undefined)
-    await closeAttention(tx, account, {
-      ...{ kind: 'campaign_not_sent', refIds: [id], status: closesItem, ...closing },
-    });
+    await closeItem(tx, account, { id, status: closesItem, operation: change.operation, signed });
   if (done.settledDoubts !== undefined && done.settledDoubts.length > 0) {
+    const closing = { closedBy: signed.by, resolution: signed.reason ?? change.operation };
     const status = closesItem ?? 'resolved';
     await closeAttention(tx, account, { kind: 'delivery_unknown', refIds: done.settledDoubts, status, ...closing });
   }

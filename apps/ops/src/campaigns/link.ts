@@ -2,9 +2,8 @@ import { recordDeed } from '@dueline/accounts';
 import { inTransaction } from '@dueline/db';
 import { createTrackedLink, issueCampaignLink } from '@dueline/link-tracking';
 import { UsageError } from '../actions/command-line.ts';
+import { ID } from '../id.ts';
 import { campaignOf, idOf, SIGNED_OPTIONS, type Subcommand, signedOf } from './subcommand.ts';
-
-const ID = /^[1-9]\d{0,17}$/;
 
 export const linkSubcommand: Subcommand = {
   takes: '<id>',

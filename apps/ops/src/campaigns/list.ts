@@ -1,6 +1,7 @@
 import { listCampaigns } from '@dueline/campaigns';
 import { CAMPAIGN_STATUS, type CampaignStatus } from '@dueline/contracts';
 import { UsageError } from '../actions/command-line.ts';
+import { ID } from '../id.ts';
 import { pageLines } from './render.ts';
 import type { Subcommand } from './subcommand.ts';
 
@@ -21,8 +22,7 @@ export const listSubcommand: Subcommand = {
     if (ids.length > 0) throw new UsageError('list takes --status, --limit and --after; for one campaign: show <id>');
     if (!/^[1-9]\d{0,2}$/.test(limit) || Number(limit) > MAX_PAGE)
       throw new UsageError(`--limit ${limit}: a number from 1 to ${MAX_PAGE}`);
-    if (after !== undefined && !/^[1-9]\d{0,17}$/.test(after))
-      throw new UsageError(`--after ${after}: the id of a campaign`);
+    if (after !== undefined && !ID.test(after)) throw new UsageError(`--after ${after}: the id of a campaign`);
     const statuses = values.status?.split(',').map(statusOf);
     return async (db, account) => {
       const page = await listCampaigns(db, account, { statuses, after, limit: Number(limit) });

@@ -1,8 +1,8 @@
 import { recordDeed } from '@dueline/accounts';
-import { closeAttention } from '@dueline/attention';
 import { scheduleCampaign } from '@dueline/campaigns';
 import { inTenant } from '@dueline/db';
 import { UsageError } from '../actions/command-line.ts';
+import { closeItem } from './close-item.ts';
 import { campaignOf, FENCE_OPTION, idOf, SIGNED_OPTIONS, type Subcommand, signedOf, ticketOf } from './subcommand.ts';
 
 export const scheduleSubcommand: Subcommand = {
@@ -31,12 +31,10 @@ export const scheduleSubcommand: Subcommand = {
         const confirmed = { campaign, token, by: signed.by };
         if ((await scheduleCampaign(tx, account, { ...when, ...confirmed })) === undefined) return false;
         // In one transaction: once it is scheduled it may start, and be held anew with an item of its own.
-        await closeAttention(tx, account, {
-          ...{ kind: 'campaign_not_sent', refIds: [id], status: 'resolved' },
-          ...{ closedBy: signed.by, resolution: signed.reason ?? 'campaign_schedule' },
-        });
+        const operation = 'campaign_schedule';
+        await closeItem(tx, account, { id, status: 'resolved', operation, signed });
         await recordDeed(tx, account, {
-          operation: 'campaign_schedule',
+          operation,
           before: { id, status: before.status },
           after: { status: 'scheduled', startDate, ignoresQuota },
           ...signed,

@@ -1,8 +1,8 @@
 import { recordDeed } from '@dueline/accounts';
-import { closeAttention } from '@dueline/attention';
 import { sendCampaignNow } from '@dueline/campaigns';
 import { inTenant } from '@dueline/db';
 import { UsageError } from '../actions/command-line.ts';
+import { closeItem } from './close-item.ts';
 import { campaignOf, FENCE_OPTION, idOf, SIGNED_OPTIONS, type Subcommand, signedOf, ticketOf } from './subcommand.ts';
 
 export const sendNowSubcommand: Subcommand = {
@@ -23,11 +23,9 @@ export const sendNowSubcommand: Subcommand = {
           before: { id, status: before.status, startDate: before.startDate },
           after: { status: 'scheduled' },
         };
-        await recordDeed(tx, account, { operation: 'campaign_send_now', ...states, ...signed });
-        await closeAttention(tx, account, {
-          ...{ kind: 'campaign_not_sent', refIds: [id], status: 'resolved' },
-          ...{ closedBy: signed.by, resolution: signed.reason ?? 'campaign_send_now' },
-        });
+        const operation = 'campaign_send_now';
+        await recordDeed(tx, account, { operation, ...states, ...signed });
+        await closeItem(tx, account, { id, status: 'resolved', operation, signed });
         return ticket;
       });
       if (sent === undefined)

@@ -4,6 +4,7 @@ import type { Ticket } from '@dueline/contracts';
 import type { Db } from '@dueline/db';
 import { PermanentError } from '@dueline/kernel';
 import { UsageError } from '../actions/command-line.ts';
+import { ID } from '../id.ts';
 import type { Words, Work } from '../person-command.ts';
 
 /** What was typed behind `dueline campaigns <subcommand>`; `ids` are the words that are no options. */
@@ -42,8 +43,6 @@ export const SIGNED_OPTIONS = {
 
 /** Only if it is still what the person saw. */
 export const FENCE_OPTION = { fence: ['<n>', 'only if it is still what you saw'] } as const;
-
-const ID = /^[1-9]\d{0,17}$/;
 
 /** The one campaign that was named. @throws UsageError */
 export function idOf({ ids }: Typed): string {

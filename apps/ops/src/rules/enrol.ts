@@ -11,6 +11,7 @@ import {
 } from '@dueline/trigger-rules';
 import { UsageError } from '../actions/command-line.ts';
 import { oneLine, tableOf } from '../actions/table.ts';
+import { ID } from '../id.ts';
 import type { Work } from '../person-command.ts';
 
 /** People a minute unless somebody says otherwise: ten a second. */
@@ -60,7 +61,7 @@ export function changeEnrolment(
   command: 'enrol-confirm' | 'enrol-cancel',
   { id, signed }: { id: string; signed: Signed },
 ): Work {
-  if (!/^[1-9]\d{0,17}$/.test(id)) throw new UsageError(`${oneLine(id, 40)} is not the id of an enrolment`);
+  if (!ID.test(id)) throw new UsageError(`${oneLine(id, 40)} is not the id of an enrolment`);
   const isConfirmed = command === 'enrol-confirm';
   return (db, account) =>
     inTenant(db, account, async (tx) => {
