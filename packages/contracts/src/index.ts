@@ -24,6 +24,7 @@ export {
   type TextMessage,
   textMessage,
 } from './content.ts';
+export { CYCLE_KEY_PREFIX } from './cycles.ts';
 export { type Delay, delay, MAX_DELAY_SECONDS } from './delays.ts';
 export {
   type AttributeChange,

@@ -1,6 +1,6 @@
 import type { Tenant, Ticket } from '@dueline/contracts';
 import { type Db, sql, ticketRows } from '@dueline/db';
-import { isInDoubt } from './state.ts';
+import { heedsQuietHours, isInDoubt } from './state.ts';
 
 /**
  * Lets those of the tenant's planned rows come again when the quiet hours of their account end that startDeliveries left alone because of
@@ -17,9 +17,8 @@ export async function postponeQuiet(db: Db, tenant: Tenant, tickets: readonly Ti
                                             account.spread_minutes, delivery.user_id, delivery.id) as until
         from delivery
         join ${ticketRows(tickets)} on delivery.id = ticket.id and delivery.fence = ticket.fence
-        join line_oa as account on account.id = delivery.line_oa_id and account.quiet_from is not null and account.quiet_policy <> 'ignore'
-       where delivery.status = 'planned' and delivery.next_attempt_at <= app_now() and delivery.kind not in ('campaign', 'test')
-         and delivery.endpoint = 'push'
+        join line_oa as account on account.id = delivery.line_oa_id and ${heedsQuietHours}
+       where delivery.status = 'planned' and delivery.next_attempt_at <= app_now()
          and delivery.organization_id = ${tenant.organizationId} and delivery.line_oa_id = ${tenant.lineOaId}
          and not exists (select from delivery_attempt
                           where delivery_id = delivery.id and retry_key = delivery.retry_key and ${isInDoubt})

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Tenant, Ticket } from '@dueline/contracts';
 import { type Db, type SQL, sql, type Tx, ticketRows } from '@dueline/db';
 import type { LogicalSend, SendEndpoint } from './retry-key.ts';
-import { isInDoubt, RETRY_KEY_HOURS } from './state.ts';
+import { heedsQuietHours, isInDoubt, RETRY_KEY_HOURS } from './state.ts';
 
 /** What the attempts of a retry key so far prove: `clean`, it reached nobody; `ambiguous`, it may have. */
 export type Verdict = 'clean' | 'ambiguous';
@@ -119,8 +119,7 @@ export async function startRows(
            and (account.status = 'active' or attempts.ambiguous)
            and not attempts.unsettled
            and (attempts.ambiguous or delivery.deliver_until > app_now())
-           and (attempts.ambiguous or delivery.kind in ('campaign', 'test') or account.quiet_from is null or account.quiet_policy = 'ignore'
-                or delivery.endpoint in ('richmenu_link', 'richmenu_unlink', 'webhook')
+           and (attempts.ambiguous or not ${heedsQuietHours}
                 or quiet_until(app_now(), zone_of_quiet_hours(account, delivery.user_id), account.quiet_from, account.quiet_to) is null)
            and (delivery.first_attempt_at is null
                 or app_now() < delivery.first_attempt_at + make_interval(hours => ${RETRY_KEY_HOURS}))

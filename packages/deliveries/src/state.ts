@@ -33,6 +33,10 @@ export const RETRY_KEY_HOURS = 23;
  */
 export const isInDoubt = sql`(outcome is null or outcome in ('ambiguous', 'accepted', 'already'))`;
 
+/** Whether the row `delivery` may have to wait for the end of quiet hours of its `account`: it makes a sound, and was not planned for this moment by a person. */
+export const heedsQuietHours = sql`(account.quiet_from is not null and account.quiet_policy <> 'ignore'
+  and delivery.kind not in ('campaign', 'test') and delivery.endpoint not in ('richmenu_link', 'richmenu_unlink', 'webhook'))`;
+
 /** Whether an attempt on record tells that LINE accepted the delivery's present key. */
 export const isProven = sql`exists (select from delivery_attempt as proof
   where proof.delivery_id = delivery.id and proof.retry_key = delivery.retry_key and proof.outcome in ('accepted', 'already'))`;

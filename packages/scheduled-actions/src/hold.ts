@@ -1,4 +1,4 @@
-import type { Delay, TenantTicket } from '@dueline/contracts';
+import { CYCLE_KEY_PREFIX, type Delay, type TenantTicket } from '@dueline/contracts';
 import { sql, type Tx, tenantTicketRows } from '@dueline/db';
 import { ACTION, type ActionRow, parseAction, readDocument, type StoredAction } from './action-row.ts';
 import type { Claim } from './claim.ts';
@@ -64,7 +64,7 @@ const HELD = sql`
   rescue_count, alone, gen, traceparent,
   app_now() > due_at + make_interval(secs => max_lateness_seconds) as overdue, account.channel_id,
   account.stopped_at is not null or organization.stopped_at is not null as stopped, account.quiet_policy,
-  case when action.event_id is null and action.gen = 0 and starts_with(action.dedup_key, 'ste:')
+  case when action.event_id is null and action.gen = 0 and starts_with(action.dedup_key, ${CYCLE_KEY_PREFIX})
        then exists (select from scheduled_trigger_execution as cycle
                      where cycle.id = split_part(action.dedup_key, ':', 2)::bigint and cycle.status = 'cancelled' and cycle.reason_code = 'by_person')
        else false end as called_off,

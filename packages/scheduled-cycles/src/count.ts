@@ -1,15 +1,16 @@
-import type { Tenant } from '@dueline/contracts';
+import { CYCLE_KEY_PREFIX, type Tenant } from '@dueline/contracts';
 import { column, type Db, inTransaction, sql, type Tx } from '@dueline/db';
 
 /** What an action of a cycle stands for: one for each person. */
-export const cycleDedupKey = (executionId: string, userId: string): string => `ste:${executionId}:${userId}`;
+export const cycleDedupKey = (executionId: string, userId: string): string =>
+  `${CYCLE_KEY_PREFIX}${executionId}:${userId}`;
 
 /** Actions of a cycle as rows `action`, by what they stand for: a range of the index that keeps each of them once. */
 export const actionsOf = (cycle: 'cycle') =>
   sql.raw(`
   scheduled_action as action
    where action.line_oa_id = ${cycle}.line_oa_id
-     and action.dedup_key > 'ste:' || ${cycle}.id || ':' and action.dedup_key < 'ste:' || ${cycle}.id || ';'`);
+     and action.dedup_key > '${CYCLE_KEY_PREFIX}' || ${cycle}.id || ':' and action.dedup_key < '${CYCLE_KEY_PREFIX}' || ${cycle}.id || ';'`);
 
 /** Between two counts of a cycle, per person that it reached: a large one is counted less often. In seconds of process time. */
 const SECONDS_PER_PERSON = 0.00002;

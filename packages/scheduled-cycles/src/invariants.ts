@@ -1,4 +1,6 @@
+import { CYCLE_KEY_PREFIX } from '@dueline/contracts';
 import { type Invariant, sql } from '@dueline/db';
+import { actionsOf } from './count.ts';
 
 /** What must be true of cycles. */
 export const SCHEDULED_CYCLE_INVARIANTS: readonly Invariant[] = [
@@ -11,9 +13,7 @@ export const SCHEDULED_CYCLE_INVARIANTS: readonly Invariant[] = [
         from scheduled_trigger_execution as cycle
        cross join lateral (
          select count(*) as count, count(*) filter (where action.status in ('pending', 'processing') and action.gen = 0) as open
-           from scheduled_action as action
-          where action.line_oa_id = cycle.line_oa_id
-            and action.dedup_key > 'ste:' || cycle.id || ':' and action.dedup_key < 'ste:' || cycle.id || ';') as action
+           from ${actionsOf('cycle')}) as action
        where cycle.status = 'completed' and cycle.completed_at > app_now() - make_interval(days => ${historyDays})
          and (action.count <> cycle.enqueued_users or action.open > 0)`,
   },
@@ -25,9 +25,8 @@ export const SCHEDULED_CYCLE_INVARIANTS: readonly Invariant[] = [
                     cycle.cursor_user_id, action.count) as what
         from scheduled_trigger_execution as cycle
        cross join lateral (
-         select count(*) as count from scheduled_action as action
-          where action.line_oa_id = cycle.line_oa_id
-            and action.dedup_key > 'ste:' || cycle.id || ':' || cycle.cursor_user_id and action.dedup_key < 'ste:' || cycle.id || ';') as action
+         select count(*) as count
+           from ${actionsOf('cycle')} and action.dedup_key > ${sql.raw(`'${CYCLE_KEY_PREFIX}'`)} || cycle.id || ':' || cycle.cursor_user_id) as action
        where cycle.started_at > app_now() - make_interval(days => ${historyDays}) and action.count > 0`,
   },
   {
