@@ -90,8 +90,9 @@ export async function untilDone({ database }: Product, timeoutMs: number): Promi
   const deadline = performance.now() + timeoutMs;
   for (;;) {
     const { rows } = await database.db.$client.query<{ is_open: boolean }>(`
-      select exists (select from scheduled_action where status = 'processing')
-          or exists (select from scheduled_action where status = 'pending' and gen >= 0 and execute_at <= app_now()) as is_open`);
+      select coalesce((select true from scheduled_action where status = 'pending' and gen >= 0 and execute_at <= app_now()
+                        order by execute_at desc limit 1),
+                      (select true from scheduled_action where status = 'processing' order by id desc limit 1), false) as is_open`);
     if (rows[0]?.is_open === false) return;
     if (performance.now() > deadline) throw new Error(`not everything was done in ${timeoutMs} ms`);
     await sleep(POLL_MS);

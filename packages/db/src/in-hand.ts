@@ -42,8 +42,10 @@ export async function takeInHand(
     )
     select mine.id, bool_or(other.sole) as sole
       from unnest(${ids}) as mine (id)
-      full join (select unnest(ids) as id, cardinality(ids) = 1 as sole from batch_in_hand
-                  where claimed_by <> ${hand.claimedBy} and kind = ${hand.kind}) as other on other.id = mine.id
+      full join (select unnest(ids) as id, sole
+                   from (select ids, cardinality(ids) = 1 as sole from batch_in_hand
+                          where claimed_by <> ${hand.claimedBy} and kind = ${hand.kind}
+                         offset 0) as hand) as other on other.id = mine.id -- offset: else each list is counted once for each of its rows
      where coalesce(mine.id, 0) <> 0 and coalesce(other.id, 0) <> 0 -- so that the join stays a full one, which is never a nested loop
      group by mine.id`);
   return new Map(rows.map(({ id, sole }) => [id, sole]));
