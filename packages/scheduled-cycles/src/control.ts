@@ -3,7 +3,15 @@ import { type SQL, sql, type Tx } from '@dueline/db';
 import { parseSchedule } from './schedule.ts';
 
 /** Why a cycle was not run, or was ended. */
-export type CycleReason = 'misfire' | 'overlap' | 'by_person' | 'rule_deleted' | 'rule_disabled' | 'rule_invalid';
+export type CycleReason =
+  | 'misfire'
+  | 'overlap'
+  | 'by_person'
+  | 'rule_changed'
+  | 'zone_changed'
+  | 'rule_deleted'
+  | 'rule_disabled'
+  | 'rule_invalid';
 
 const ofTenant = ({ organizationId, lineOaId }: Tenant) =>
   sql`organization_id = ${organizationId} and line_oa_id = ${lineOaId}`;
