@@ -9,7 +9,7 @@ interface Person {
 const personKey = ({ lineOaId, userId }: Person): string => `${lineOaId}:${userId}`;
 
 /** What asks for a place: whose, and for when it was meant. */
-export interface Asking extends Person {
+interface Asking extends Person {
   /** In microseconds of the epoch, the one that counts first; left out: for now. */
   readonly meantFor?: readonly number[];
 }
