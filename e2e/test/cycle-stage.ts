@@ -66,7 +66,7 @@ export async function startCycleStage({
     ...{ stack, tenant, rowsOf },
     runNow: async () => {
       while ((await rowsOf('select from cycle_schedule where next_run_at is not null')).length === 0) await sleep(20);
-      return (await inTransaction(db, (tx) => runCycleNow(tx, tenant, { triggerRuleId }))) ?? '';
+      return (await inTransaction(db, (tx) => runCycleNow(tx, tenant, { triggerRuleId })))?.id ?? '';
     },
     kill: async (name) => {
       const app = stack.apps.get(name);

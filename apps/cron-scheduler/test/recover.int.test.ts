@@ -96,7 +96,7 @@ async function readCycles(...people: number[]): Promise<string[]> {
   } as Parameters<typeof createRule>[2]);
   const cycles: string[] = [];
   for (const count of people) {
-    const id = await inTransaction(own.db, (tx) => runCycleNow(tx, tenant, { triggerRuleId: daily }));
+    const id = (await inTransaction(own.db, (tx) => runCycleNow(tx, tenant, { triggerRuleId: daily })))?.id;
     cycles.push(id ?? '');
     await moveProductTime(own.db, 1);
     const actions = Array.from({ length: count }, (_, n) =>

@@ -8,7 +8,7 @@ import {
 } from '@dueline/accounts';
 import type { Ticket } from '@dueline/contracts';
 import type { Db } from '@dueline/db';
-import { type StartedSend, wakeDeliveries } from '@dueline/deliveries';
+import { findStartable, type Start, type StartedSend, wakeDeliveries } from '@dueline/deliveries';
 import type { LineOutcome } from '@dueline/line-client';
 import type { Log } from '@dueline/mq';
 import { createAcceptedLately } from './accepted-lately.ts';
@@ -18,6 +18,7 @@ export interface BreakerDeps {
   readonly db: Db;
   readonly log: Log;
   readonly limits: BreakerLimits;
+  readonly settleSeconds: Start['settleSeconds'];
   readonly onOpened?: (() => void) | undefined;
 }
 
@@ -40,7 +41,7 @@ const TTL_MS = 1_000;
 /** Deliveries that were sent to see and of which nobody heard: forgotten when there are so many. */
 const PROBES_KEPT = 1_000;
 
-export function createBreaker({ db, log, limits, onOpened }: BreakerDeps): Breaker {
+export function createBreaker({ db, log, limits, settleSeconds, onOpened }: BreakerDeps): Breaker {
   const breakers = cached(() => loadBreakers(db), TTL_MS);
   const known = new Set<string>();
   const probes = new Set<string>();
@@ -50,7 +51,9 @@ export function createBreaker({ db, log, limits, onOpened }: BreakerDeps): Break
   return {
     async admit(lineOaId, tickets) {
       if (!(await isOpen(lineOaId))) return tickets;
-      const probe = tickets[Math.floor(Math.random() * tickets.length)]; // not always the one that LINE has a reason to refuse
+      // of what can be started now: a ticket that is stale by now, or a menu, tells nothing of LINE, and the next turn is a minute away
+      const sends = await findStartable(db, { lineOaId, tickets, settleSeconds });
+      const probe = sends[Math.floor(Math.random() * sends.length)]; // not always the one that LINE has a reason to refuse
       if (probe === undefined || !(await takeBreakerProbe(db, { lineOaId, limits }))) {
         if (!(await loadBreakers(db)).has(lineOaId)) known.delete(lineOaId); // another replica closed it
         return [];

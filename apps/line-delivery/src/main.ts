@@ -46,7 +46,7 @@ await runWorker('line-delivery', config, async (worker) => {
   });
   onStop('LINE client', () => line.close());
 
-  const { guard, tokens } = startGuarding(worker, config);
+  const { guard, tokens } = startGuarding(worker, config, { settleSeconds: SETTLE_SECONDS });
   const inHand = createInHand(config.SEND_CONCURRENCY);
   const chunksInHand = createPart(inHand, Math.ceil(config.SEND_CONCURRENCY * CHUNKS_PART));
   const limits = limitSends(worker, { push: inHand, chunks: chunksInHand });

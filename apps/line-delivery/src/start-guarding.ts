@@ -15,7 +15,11 @@ import { createTokens, type Tokens } from './tokens.ts';
 const LOOKS_PER_TURN = 4;
 
 /** What stops an account's sends and starts them again, with its tokens, its metrics and the look at paused accounts. */
-export function startGuarding(worker: Worker, config: Config): { guard: Guard; tokens: Tokens } {
+export function startGuarding(
+  worker: Worker,
+  config: Config,
+  { settleSeconds }: { settleSeconds: number },
+): { guard: Guard; tokens: Tokens } {
   const { db, log, metrics, onStop } = worker;
   const line = createLineAccountClient({ baseUrl: config.LINE_API_URL });
   onStop('questions to LINE', () => line.close());
@@ -26,7 +30,7 @@ export function startGuarding(worker: Worker, config: Config): { guard: Guard; t
   });
   const pauses = createPauses({ db, log, onPaused: counted.paused, onUnpaused: counted.unpaused });
   const limits = { ...BREAKER_LIMITS, openSeconds: config.BREAKER_OPEN_SECONDS };
-  const breaker = createBreaker({ db, log, limits, onOpened: counted.opened });
+  const breaker = createBreaker({ db, log, limits, settleSeconds, onOpened: counted.opened });
   const refusals = createRefusalJudge({ db, line, breaker });
   const throttles = createThrottleJudge({ db, line, pauses });
 

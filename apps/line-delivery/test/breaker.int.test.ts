@@ -64,6 +64,23 @@ test('while LINE goes on refusing, one delivery in each five minutes is sent to 
   expect([await stage.states(), stage.requests(PUSH).length]).toEqual([['planned 10'], 14]);
 });
 
+test('a message whose tickets are nearly all stale by now still has the one sent to see whether LINE is well', async () => {
+  await using database = await testDb();
+  const stage = await stageOf(database.db);
+  const replica = replicaOf(stage);
+  const tickets = await planPushes(stage, 40);
+  stage.simulator.faults.set(spurious('push', 20));
+  await replica.send(tickets.slice(0, 20));
+  await stage.pass(301);
+  const [good, ...others] = tickets.slice(20);
+  if (good === undefined) throw new Error('nothing is planned');
+  const stale = others.map((ticket) => ({ ...ticket, fence: '999' }));
+  await replica.send(stale); // nothing of these could be sent: the turn is not spent
+  expect(await breaker(stage)).toBe('true');
+  await replica.send([...stale, good]);
+  expect([await breaker(stage), (await stage.states())[0]]).toEqual(['false', 'accepted 1']);
+});
+
 test('chunks of a campaign that are refused by an outage are sent whole, each under its own key', async () => {
   await using database = await testDb();
   const stage = await stageOf(database.db);

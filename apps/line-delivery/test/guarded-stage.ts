@@ -86,7 +86,7 @@ export function replicaOf(
   const tokens = createTokens({ line, load });
   const pauses = createPauses({ db, log });
   const throttles = createThrottleJudge({ db, line, pauses });
-  const breaker = createBreaker({ db, log, limits });
+  const breaker = createBreaker({ db, log, limits, settleSeconds: 0 });
   const refusals = createRefusalJudge({ db, line, breaker });
   const guard = createGuard({ log, tokens, pauses, throttles, breaker, refusals });
   const settled = afterChunk({ db, log, staleSeconds: 900 });

@@ -1,6 +1,7 @@
 import { type AccountName, recordDeed } from '@dueline/accounts';
 import { type Db, inTransaction, type Tx } from '@dueline/db';
 import {
+  type CycleRun,
   type CycleView,
   cancelCycle,
   cycleProgress,
@@ -50,14 +51,25 @@ const DEEDS: Readonly<Record<string, Deed>> = {
   cancel: async (tx, account, executionId) =>
     (await cancelCycle(tx, account, { executionId })) ? 'cancelled' : undefined,
   run: async (tx, account, triggerRuleId) => {
-    const id = await runCycleNow(tx, account, { triggerRuleId });
-    return id && `cycle ${id} begins`;
+    const run = await runCycleNow(tx, account, { triggerRuleId });
+    return run && beginningOf(run);
   },
   skip: async (tx, account, triggerRuleId) => {
     const at = await skipNextCycle(tx, account, { triggerRuleId });
     return at && `left out: ${timeIn(account.timezone, at)}`;
   },
 };
+
+/** When a cycle begins that a person runs. */
+function beginningOf({ id, behind, isStopped }: CycleRun): string {
+  if (isStopped) return `cycle ${id} waits: the account is stopped`;
+  const [first] = behind;
+  if (first === undefined) return `cycle ${id} begins`;
+  const paused = behind.find(({ isPaused }) => isPaused);
+  const others = behind.length === 1 ? '' : ` (and ${behind.length - 1} more)`;
+  const until = `cycle ${id} waits until cycle ${first.id}${others} is over`;
+  return paused === undefined ? until : `${until}; ${paused.id} is paused: cycles resume or cancel ${paused.id}`;
+}
 
 function workOf({ values, positionals }: CycleWords, by: string): Work {
   const [command = '', subject, ...rest] = positionals;

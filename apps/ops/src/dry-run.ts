@@ -6,6 +6,7 @@ import { PermanentError } from '@dueline/kernel';
 import { listRules, type RuleDocument, readRule } from '@dueline/trigger-rules';
 import { UsageError } from './actions/command-line.ts';
 import { renderDryRun } from './dry-run-render.ts';
+import { fileProblem, isNoFile } from './file-problem.ts';
 import { type PersonDeps, runForPerson, type Words, type Work } from './person-command.ts';
 import { checkSource } from './rules/check-source.ts';
 import { readRuleFiles } from './rules/read-files.ts';
@@ -104,8 +105,8 @@ async function fileOf(subject: string): Promise<{ readonly path: string; readonl
     if (!(await stat(path)).isFile()) throw new UsageError(`${path} is a folder: dry-run takes one rule`);
     return { path, n: n === undefined ? undefined : Number(n) };
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
-    if (path.endsWith('.json')) throw new PermanentError(`${path}: there is no such file`);
-    return undefined;
+    if (isNoFile(error) && !path.endsWith('.json')) return undefined;
+    const problem = fileProblem(error);
+    throw problem === undefined ? error : new PermanentError(`${path}: ${problem}`);
   }
 }

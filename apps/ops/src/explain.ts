@@ -2,6 +2,7 @@ import { explain } from '@dueline/explain';
 import { UsageError } from './actions/command-line.ts';
 import { secondsOf } from './actions/read-operation.ts';
 import { renderExplanation } from './explain-render.ts';
+import { PERSON } from './id.ts';
 import { type PersonDeps, runForPerson, type Words, type Work } from './person-command.ts';
 import { ruleOf } from './rules/rule-of.ts';
 import { timeOption } from './time-option.ts';
@@ -24,7 +25,6 @@ exit code: 0 explained, 1 not done, 2 not understood.`;
 
 const OPTIONS = ['event', 'at', 'within'] as const;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-const PERSON = /^U[0-9a-f]{32}$/;
 
 /** Runs `dueline explain …` and returns its exit code: 0 explained, 1 not done, 2 not understood. */
 export const runExplain = (deps: PersonDeps, args: readonly string[]): Promise<0 | 1 | 2> =>

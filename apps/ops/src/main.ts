@@ -20,6 +20,7 @@ import { runMigrate } from './migrate.ts';
 import { applyRoles, checkRoles, printRoles } from './roles.ts';
 import { runRules } from './rules/index.ts';
 import { applyTopology, checkTopology, grantPermissions, printPermissions } from './topology.ts';
+import { shortened } from './typed.ts';
 
 const HELP = `usage: dueline <command>
 
@@ -102,14 +103,16 @@ const WITH_ARGUMENTS: Readonly<Record<string, () => Promise<void>>> = {
 };
 const command = WITH_ARGUMENTS[first ?? ''] ?? COMMANDS[words];
 if (command === undefined) {
-  process.stderr.write(words === '' || words === 'help' ? HELP : `unknown command: ${words}\n\n${HELP}`);
+  process.stderr.write(
+    words === '' || words === 'help' ? HELP : `unknown command: ${shortened(words, [words])}\n\n${HELP}`,
+  );
   process.exitCode = words === '' || words === 'help' ? 0 : 2;
 } else {
   try {
     await command();
   } catch (error) {
     const isMeantForPeople = [ConfigError, PermanentError, UsageError].some((kind) => error instanceof kind);
-    printError(isMeantForPeople && error instanceof Error ? error.message : safeErrorText(error));
+    printError(isMeantForPeople && error instanceof Error ? shortened(error.message, rest) : safeErrorText(error));
     process.exitCode = error instanceof UsageError ? 2 : 1;
   }
 }

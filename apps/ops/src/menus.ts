@@ -1,7 +1,7 @@
 import { createRichMenu, deleteRichMenu, getUserRichMenu, listRichMenus } from '@dueline/rich-menus';
 import { UsageError } from './actions/command-line.ts';
 import { oneLine, tableOf } from './actions/table.ts';
-import { ID } from './id.ts';
+import { ID, PERSON } from './id.ts';
 import { type PersonDeps, runForPerson, type Words, type Work } from './person-command.ts';
 
 const MENUS_HELP = `usage: dueline menus list
@@ -29,6 +29,7 @@ function workOf({ values, positionals }: Words<(typeof OPTIONS)[number]>): Work 
   if (command !== 'register' && command !== 'delete' && command !== 'of')
     throw new UsageError(`there is no command ${command ?? ''}`.trimEnd());
   if (subject === undefined) throw new UsageError(`${command} needs ${NEEDS[command]}`);
+  if (command === 'of' && !PERSON.test(subject)) throw new UsageError(`${subject} is no user id: U and 32 hex digits`);
   if (command === 'of') return ofWork(subject);
   if (command === 'register') {
     if (values.name === undefined) throw new UsageError('register needs --name <name>');

@@ -5,6 +5,7 @@ import { PermanentError } from '@dueline/kernel';
 import { UsageError } from './actions/command-line.ts';
 import { loadActionsConfig } from './config.ts';
 import { accountOf } from './one-account.ts';
+import { shortened } from './typed.ts';
 
 /** What the commands of one account need of the outside. */
 export interface PersonDeps {
@@ -103,7 +104,7 @@ export async function runForPerson<Option extends string>(
     for (const line of words.values.json ? [JSON.stringify(json)] : lines) deps.print(line);
     return isWhole ? 0 : 1;
   } catch (error) {
-    return tellProblem(deps, command.name, error);
+    return tellProblem(deps, { name: command.name, args }, error);
   }
 }
 
@@ -114,11 +115,16 @@ const problemOf = (error: unknown): unknown =>
   error instanceof Error && OUT_OF_RANGE.test(errorCode(error) ?? '') ? new UsageError(error.message) : error;
 
 /** Says what a person can do something about, and returns the exit code; throws everything else. */
-export function tellProblem({ printError }: PersonDeps, command: string, thrown: unknown): 1 | 2 {
+export function tellProblem(
+  { printError }: PersonDeps,
+  { name, args }: { readonly name: string; readonly args: readonly string[] },
+  thrown: unknown,
+): 1 | 2 {
   const error = problemOf(thrown);
   if (!(error instanceof PermanentError) && !(error instanceof UsageError)) throw error;
   const isUsage = error instanceof UsageError;
-  printError(isUsage ? `${error.message}\n\n./dueline ${command} --help says more` : error.message);
+  const says = shortened(error.message, args);
+  printError(isUsage ? `${says}\n\n./dueline ${name} --help says more` : says);
   return isUsage ? 2 : 1;
 }
 

@@ -151,7 +151,7 @@ test('the evidence of a campaign is a file that can be checked without the datab
   expect(await check('')).toMatchObject({ code: 1, error: 'the end is missing' });
   expect(await campaigns('verify-evidence', `${file}-gone`)).toMatchObject({
     code: 1,
-    error: expect.stringContaining('cannot be read: ENOENT'),
+    error: expect.stringContaining('cannot be read: there is no such file or folder'),
   });
   expect(await campaigns('verify-evidence')).toMatchObject({ code: 2 });
   expect(await campaigns('evidence', '4711', '--account', tenant.lineOaId)).toMatchObject({ code: 1, out: '' });

@@ -1,5 +1,5 @@
 import { inTransaction } from '@dueline/db';
-import { columnOf, insertRow, insertTenant, insertUsers, testDb } from '@dueline/db/testing';
+import { columnOf, insertRow, insertTenant, insertUsers, moveProductTime, testDb } from '@dueline/db/testing';
 import {
   announceCycles,
   cycleDedupKey,
@@ -71,6 +71,25 @@ test('a person runs a cycle, sees how far it is, pauses, resumes and cancels it;
     ...['pause', 'resume', 'cancel'].map((deed) => `cycle_${deed} mika a typo`),
   ]);
   expect(cycleDedupKey(id, 'U')).toBe(`ste:${id}:U`);
+});
+
+test('who runs a cycle that must wait is told for what: an earlier one, a pause of it, or the stop of the account', async () => {
+  await using own = await withRule();
+  const { cycles, db, ruleId } = own;
+  const runNow = async () => {
+    await moveProductTime(db, 1); // two within one millisecond are the same cycle
+    return (await cycles('run', ruleId)).out;
+  };
+  const [, first = ''] = /cycle (\d+) begins$/.exec(await runNow()) ?? [];
+  expect(await runNow()).toMatch(new RegExp(`cycle \\d+ waits until cycle ${first} is over$`));
+  expect(await runNow()).toMatch(new RegExp(`cycle \\d+ waits until cycle ${first} \\(and 1 more\\) is over$`));
+  await cycles('pause', first);
+  expect(await runNow()).toMatch(new RegExp(`is over; ${first} is paused: cycles resume or cancel ${first}$`));
+  expect(await announceCycles(db, { limit: 9, againAfterSeconds: 60 })).toEqual([]); // so it is
+  await db.$client.query(`update trigger_rule set source_config = source_config || '{"overlap": "allow"}'`);
+  expect(await runNow()).toMatch(/cycle \d+ begins$/);
+  await db.$client.query('update line_oa set stopped_at = app_now()');
+  expect(await runNow()).toMatch(/cycle \d+ waits: the account is stopped$/);
 });
 
 test('the next cycle is left out, once for each time it is said', async () => {

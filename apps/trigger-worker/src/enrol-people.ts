@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { type AttentionToOpen, openAttention } from '@dueline/attention';
 import { inTransaction, type Tx } from '@dueline/db';
 import type { CreatedDelivery } from '@dueline/deliveries';
-import { TransientError } from '@dueline/kernel';
 import { type LineUser, pageOfUsers } from '@dueline/recipients';
 import {
   type Candidate,
@@ -27,6 +26,7 @@ import { carryOut } from './carry-out.ts';
 import { chooseFirings } from './choose-firings.ts';
 import type { DecideDeps } from './deps.ts';
 import { loadPeopleFacts } from './people-facts.ts';
+import { isNotReady } from './split.ts';
 
 /** People that one page looks at. */
 const PAGE_SIZE = 500;
@@ -63,7 +63,7 @@ export async function enrolPeople(deps: DecideDeps): Promise<boolean> {
     for (const entry of decided.entries) deps.onDecided('event', entry.decision);
     await deps.handOver(decided.deliveries);
   } catch (error) {
-    if (error instanceof TransientError) throw error; // its lease ends, and it is taken again
+    if (isNotReady(error)) throw error; // its lease ends, and it is taken again
     deps.log.error({ err: error, enrolment: page.id }, 'a page of people could not enter a rule; it is tried again');
     await giveBackEnrolmentPage(deps.db, page);
   }

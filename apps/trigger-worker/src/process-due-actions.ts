@@ -1,9 +1,10 @@
-import { TransientError } from '@dueline/kernel';
+import { tookTooLong } from '@dueline/db';
 import { type Claim, claimBatch, createDueAccounts } from '@dueline/scheduled-actions';
 import type { DecideDeps } from './deps.ts';
 import { concludeSettled, fireTickets } from './fire-scheduled-action.ts';
 import { decideInHand } from './in-hand.ts';
 import { settleDue } from './settle-actions.ts';
+import { isNotReady } from './split.ts';
 
 /** Batches of each lane until the caller is asked whether to go on: well under a second. */
 const BATCHES = 8;
@@ -71,9 +72,10 @@ function createLane(deps: DecideDeps, claim: Claim): Lane {
       return settled.due >= claim.limit ? 'all' : 'some';
     } catch (error) {
       claim.accounts?.rolledBack();
-      if (error instanceof TransientError) throw error;
-      deps.log.warn({ err: error }, 'a batch of due actions failed; its rows are decided alone');
-      await fireTickets(deps, { tickets: await claimBatch(deps.db, claim), alone: true });
+      if (isNotReady(error)) throw error;
+      deps.log.warn({ err: error }, 'a batch of due actions failed; its rows are decided apart');
+      // of what took too long its halves may not
+      await fireTickets(deps, { tickets: await claimBatch(deps.db, claim), alone: !tookTooLong(error) });
       return 'some';
     }
   };

@@ -121,7 +121,8 @@ const actionOf =
     const plan = planAction(rule);
     return {
       ...{ organizationId: cycle.organizationId, lineOaId: cycle.lineOaId, userId },
-      ...{ request: plan.request, delay: plan.kind === 'later' ? plan.delay : AT_ONCE, isBulk: true },
+      ...{ request: plan.request, delay: plan.kind === 'later' ? plan.delay : AT_ONCE },
+      ...{ from: cycle.scheduledAt, isBulk: true },
       // whoever it is not for is sorted out when the action is decided, by what is true then
       sourceConfig: rule.sourceConfig.conditions === undefined ? null : rule.sourceConfig,
       ...{ triggerRuleId: rule.id, ruleVersion: rule.version, eventId: null, rootId: null },

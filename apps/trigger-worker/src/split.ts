@@ -1,4 +1,5 @@
 import type { Ticket } from '@dueline/contracts';
+import { tookTooLong } from '@dueline/db';
 import { TransientError } from '@dueline/kernel';
 import type { Log } from '@dueline/mq';
 import type { Gate } from './gate.ts';
@@ -97,5 +98,8 @@ async function decideSingle<T extends Ticket>(
   }
 }
 
-/** An error that says the world was not ready; anything else may be the row's own fault. */
-const isNotReady = (error: unknown): boolean => error instanceof TransientError;
+/**
+ * An error that says the world was not ready; anything else may be the row's own fault. What took too long may: where the database itself is slow, what
+ * goes to `onFailure` is not written down either, and costs no try.
+ */
+export const isNotReady = (error: unknown): boolean => error instanceof TransientError && !tookTooLong(error);

@@ -14,7 +14,9 @@ export async function withinCaps(tx: Tx, verdicts: readonly Verdict[]): Promise<
     capped.map(({ action }) => action),
   );
   const within = verdicts.map((verdict) => {
-    if (!needsRoom(verdict) || room.take(verdict.action)) return verdict;
+    if (!needsRoom(verdict)) return verdict;
+    const { lineOaId, userId, meantFor } = verdict.action;
+    if (room.take({ lineOaId, userId, meantFor: meantFor ?? [] })) return verdict;
     const { action, outcome } = verdict;
     const branch = 'branch' in outcome ? (outcome.branch ?? null) : null;
     const cancelled = { id: action.id, fence: action.fence, branch, to: 'cancelled', reason: 'frequency_cap' } as const;
@@ -25,4 +27,4 @@ export async function withinCaps(tx: Tx, verdicts: readonly Verdict[]): Promise<
 }
 
 const needsRoom = ({ action, request, outcome }: Verdict): boolean =>
-  action.capped && outcome.to === 'done' && request?.actionType === 'send_message';
+  action.meantFor !== null && outcome.to === 'done' && request?.actionType === 'send_message';

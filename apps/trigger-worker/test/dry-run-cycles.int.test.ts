@@ -114,6 +114,7 @@ test('of the actions of several cycles that are due at one instant the oldest ta
     ],
     quiet: undefined,
     cap: 2,
+    capSeconds: 80_000,
     visits: [3, 3, null, null],
     steps: [{ does: 'move', hours: 25 }],
   });
@@ -122,4 +123,28 @@ test('of the actions of several cycles that are due at one instant the oldest ta
   const all = await columnOf(own.db, decided);
   expect(all.slice(0, 4)).toEqual(Array(4).fill('fired due'));
   expect(new Set(all.slice(4))).toEqual(new Set(['cancelled frequency_cap']));
+});
+
+test('under a cap of one a day a rule of each morning fires for everybody each morning', async () => {
+  await expectAgreement({
+    rules: [
+      {
+        source: {
+          cron: (minute) => `${minute} 9 * * *`,
+          timezone: undefined,
+          hasAudience: false,
+          onDate: undefined,
+          conditions: undefined,
+        },
+        action: { actionType: 'send_message', messages: [{ type: 'text', text: 'hello' }] },
+        delay: () => undefined,
+        limits: { frequency: 'every_time', cooldownSeconds: 0, reentry: 'always' },
+      },
+    ],
+    ...{ quiet: undefined, cap: 1, capSeconds: 86_400, visits: [] },
+    steps: ([25, 25, 25] as const).map((hours) => ({ does: 'move' as const, hours })),
+  });
+  const decided = `select distinct concat_ws(' ', decision, reason_code) from trigger_log where trigger_on = 'scheduled_action'
+    and line_oa_id = (select max(line_oa_id) from trigger_log)`;
+  expect(await columnOf(own.db, decided)).toEqual(['fired due']);
 });

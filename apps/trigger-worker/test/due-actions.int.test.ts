@@ -164,14 +164,19 @@ test.for(profiles)(
   },
 );
 
-test.for(profiles)(
-  '%s: one row that spoils the batch is retried alone and fails after three retries, the others are decided',
-  async (profile) => {
+test.for(
+  profiles.flatMap((profile) => [
+    [profile, 'is refused', '22000'] as const,
+    [profile, 'takes too long', '57014'] as const,
+  ]),
+)(
+  '%s: one row that spoils the batch, because it %s, is retried alone and fails after three retries, the others are decided',
+  async ([profile, , code]) => {
     await using database = await testDb();
     const { db } = database;
     await waitingActions(db, 4);
     await db.$client.query(`
-    create function spoil() returns trigger language plpgsql as $$ begin raise exception 'spoilt' using errcode = '22000'; end $$;
+    create function spoil() returns trigger language plpgsql as $$ begin raise exception 'spoilt' using errcode = '${code}'; end $$;
     create trigger spoil before insert on delivery for each row when (new.user_id = 'U00000000000000000000000000000002') execute function spoil()`);
     for (let tries = 0; tries < 5; tries += 1) {
       await moveProductTime(db, 601); // beyond any back-off

@@ -121,25 +121,31 @@ test('a rule fires within its frequency only, whatever happens at once', async (
   expect(await count(db, 'delivery')).toBe(1);
 });
 
-test('one event that spoils its message costs itself only: the others are decided, it is tried again later', async () => {
-  await using database = await testDb();
-  const { db } = database;
-  const tenant = await createTenant(db);
-  await createCityRule(db, tenant);
-  await setAttributes(db, tenant, { city: 'Sapporo' }, [0, 1, 2]);
-  const tickets = await announceAll(db);
-  await db.$client.query(`
-    create function spoil() returns trigger language plpgsql as $$ begin raise exception 'spoilt' using errcode = '22000'; end $$;
+test.for([
+  ['is refused', '22000'],
+  ['takes too long', '57014'],
+] as const)(
+  'one event that spoils its message, because it %s, costs itself only: the others are decided, it is tried again later',
+  async ([, code]) => {
+    await using database = await testDb();
+    const { db } = database;
+    const tenant = await createTenant(db);
+    await createCityRule(db, tenant);
+    await setAttributes(db, tenant, { city: 'Sapporo' }, [0, 1, 2]);
+    const tickets = await announceAll(db);
+    await db.$client.query(`
+    create function spoil() returns trigger language plpgsql as $$ begin raise exception 'spoilt' using errcode = '${code}'; end $$;
     create trigger spoil before insert on delivery for each row when (new.user_id = 'U00000000000000000000000000000001') execute function spoil()`);
-  const deps = decideDeps(db);
+    const deps = decideDeps(db);
 
-  const outcome = await handleTriggerEvents(deps, 'attribute_changed')(message(tenant, { tickets }), context);
+    const outcome = await handleTriggerEvents(deps, 'attribute_changed')(message(tenant, { tickets }), context);
 
-  expect(outcome).toEqual({ outcome: 'done', detail: { events: 2 } });
-  expect(await decisions(db)).toEqual({ 'fired: matched': 2 });
-  expect(await count(db, 'event_outbox', `attempts = 1 and lease_until > clock_timestamp()`)).toBe(1);
-  expect(deps.errors).toHaveLength(1);
-});
+    expect(outcome).toEqual({ outcome: 'done', detail: { events: 2 } });
+    expect(await decisions(db)).toEqual({ 'fired: matched': 2 });
+    expect(await count(db, 'event_outbox', `attempts = 1 and lease_until > clock_timestamp()`)).toBe(1);
+    expect(deps.errors).toHaveLength(1);
+  },
+);
 
 test('an attribute that a person lost while the event waited leaves nobody out, and a person who is gone is skipped', async () => {
   await using database = await testDb();

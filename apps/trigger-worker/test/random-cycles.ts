@@ -14,8 +14,8 @@ import { createTenant, decideDeps, message, setAttributes, userId } from './supp
 
 const PEOPLE = 4;
 const CITIES = ['Edo', 'Osaka'];
-/** A cap whose window no two moments of a world are apart. */
-const CAP_SECONDS = 80_000;
+/** Windows of a cap: one that no two moments of a world are apart, and such as lie between two cycles. */
+const CAP_WINDOWS = [80_000, 86_400, 21_600];
 
 const leaf = fc.oneof(
   fc.record({ attribute: fc.constant('city'), op: fc.constantFrom('eq', 'ne'), value: fc.constantFrom(...CITIES) }),
@@ -133,6 +133,7 @@ export const cycleWorlds = fc.record({
   }),
   quiet: fc.constantFrom(undefined, 'drop', 'shift'),
   cap: fc.constantFrom(null, 1, 2),
+  capSeconds: fc.constantFrom(...CAP_WINDOWS),
   visits: fc.array(fc.option(days), { minLength: PEOPLE, maxLength: PEOPLE }),
   steps: fc.array(steps, { minLength: 4, maxLength: 8 }),
 });
@@ -196,11 +197,11 @@ export async function playCycles(db: Db, world: CycleWorld): Promise<PlayedCycle
   return { tenant, rules, from: new Date(begin).toISOString(), to: new Date(at).toISOString() };
 }
 
-async function settle(db: Db, { quiet, cap, visits }: CycleWorld): Promise<Tenant> {
+async function settle(db: Db, { quiet, cap, capSeconds, visits }: CycleWorld): Promise<Tenant> {
   const tenant = await createTenant(db, PEOPLE);
   // what waits for the end of quiet hours is decided at their end, and there all rules meet
   const isCapped = cap !== null && quiet !== 'shift';
-  if (isCapped) await setFrequencyCap(db, tenant, { maxMessages: cap, windowSeconds: CAP_SECONDS });
+  if (isCapped) await setFrequencyCap(db, tenant, { maxMessages: cap, windowSeconds: capSeconds });
   await db.$client.query(
     `update line_oa set spread_minutes = 0, quiet_from = $2::text, quiet_to = case when $2::text is not null then '06:30' end,
             quiet_policy = coalesce($3, quiet_policy), quiet_zone = 'person' where id = $1`,

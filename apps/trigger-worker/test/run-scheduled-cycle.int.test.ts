@@ -82,6 +82,22 @@ test('each friend gets one message from a cycle, and a ticket that comes twice i
   expect(await cycles()).toEqual(['completed 1203 1203 0']);
 });
 
+test.for([
+  [undefined, '0 seconds'],
+  [{ seconds: 1_800 }, '1800 seconds'],
+  [{ days: 1 }, '1 day'],
+] as const)(
+  'an action of a cycle with the delay %o is meant for that long after the instant that the calendar names',
+  async ([delay, later]) => {
+    await insertUsers(db, tenant, 1);
+    const messages = [{ type: 'text', text: 'hello' }];
+    await run((await openedRule({ actionConfig: { messages, ...(delay && { delay }) } })).tickets);
+    const meant = `select extract(epoch from due_at - scheduled_at - interval '${later}') from scheduled_action, scheduled_trigger_execution`;
+    expect((await columnOf(db, meant)).map(Number)).toEqual([0]);
+    expect(await log()).toEqual(['scheduled matched 1']);
+  },
+);
+
 test('conditions are asked of each person when the action is decided', async () => {
   await insertUsers(db, tenant, 4);
   await db.$client.query(`update line_user set attributes = '{"tier": "gold"}' where user_id <= $1`, [lineUserId(1)]);

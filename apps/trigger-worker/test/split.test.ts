@@ -47,3 +47,23 @@ test('so it is when the rows after them cannot be decided now, and their message
   expect(decided).toEqual(['1', '2']);
   expect(logged).toHaveLength(1);
 });
+
+test.for([
+  ['an outage goes to nobody, and is tried again', '57P01', []],
+  ['a row that takes too long by itself goes to whoever counts its tries', '57014', ['3']],
+] as const)('%s', async ([, code, expected]) => {
+  const failed: string[] = [];
+  const error = new TransientError('database not ready', { context: { code } });
+  const committed = decideAndConclude<Ticket, { ids: string[]; setAside: Ticket[] }>(tickets, {
+    ...{ gate: createGate(), alone: false, log: { error: () => undefined } },
+    decide: async (some) => {
+      if (some.some(({ id }) => id === '3')) throw error;
+      return { ids: some.map(({ id }) => id), setAside: [] };
+    },
+    ...{ idsOf: ({ ids }) => ids, conclude: async () => undefined },
+    onFailure: async ({ id }) => void failed.push(id),
+  });
+  if (expected.length === 0) await expect(committed).rejects.toBe(error);
+  else expect([...(await (await committed).ids)]).toEqual(['1', '2', '4']);
+  expect(failed).toEqual(expected);
+});

@@ -37,3 +37,12 @@ export function translateError(error: unknown): unknown {
   }
   return cause;
 }
+
+const STATEMENT_TIMEOUT = '57014';
+
+/**
+ * Whether the database ended a statement because it took too long. Transient like an outage, but the database is there: what takes too long whenever
+ * it is tried, by itself too, is at fault itself.
+ */
+export const tookTooLong = (error: unknown): boolean =>
+  error instanceof TransientError && error.context.code === STATEMENT_TIMEOUT;

@@ -1,4 +1,4 @@
-import { errorCode, translateError } from '@dueline/db';
+import { errorCode, tookTooLong, translateError } from '@dueline/db';
 import { TransientError } from '@dueline/kernel';
 import { DrizzleQueryError } from 'drizzle-orm';
 import { expect, test } from 'vitest';
@@ -30,6 +30,12 @@ test.for([
     expect(translated).toBeInstanceOf(TransientError);
     expect(translated).toMatchObject({ context: { code } });
   }
+});
+
+test('of what is transient only a statement that was ended for its time may be at fault itself', () => {
+  const codes = ['57014', '57P01', '40001', '55P03', 'ETIMEDOUT', '23505'];
+  expect(codes.filter((code) => tookTooLong(translateError(withCode(code))))).toEqual(['57014']);
+  expect(tookTooLong(translateError(new Error('Query read timeout')))).toBe(false);
 });
 
 test.for(['23505', '23503', '23514', '22P02', '22021', '42601', '42P01', 'DL001', 'DL002', '40002', 'P0001'])(

@@ -56,6 +56,7 @@ export { type AttemptResult, type Settlement, settleDeliveries } from './settle.
 export { type Start, type StartedDelivery, type StartedSend, startDeliveries, type Verdict } from './start.ts';
 export { type StartedMenu, startMenuDeliveries } from './start-menus.ts';
 export { type StartedWebhook, startWebhookDeliveries } from './start-webhooks.ts';
+export { findStartable } from './startable.ts';
 export { DELIVERY_STATUSES, type DeliveryStatus, RETRY_KEY_HOURS, TRANSITIONS } from './state.ts';
 export { type AttemptOutcome, type NextStep, nextStep } from './verdict.ts';
 export { wakeDeliveries } from './wake.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Tenant, Ticket } from '@dueline/contracts';
 import { type Db, type SQL, sql, type Tx, ticketRows } from '@dueline/db';
 import type { LogicalSend, SendEndpoint } from './retry-key.ts';
-import { heedsQuietHours, isInDoubt, RETRY_KEY_HOURS } from './state.ts';
+import { attemptsOn, isSend, isStartable } from './startable.ts';
 
 /** What the attempts of a retry key so far prove: `clean`, it reached nobody; `ambiguous`, it may have. */
 export type Verdict = 'clean' | 'ambiguous';
@@ -74,8 +74,7 @@ export async function startDeliveries(
   tenant: Tenant,
   { tickets, start }: { tickets: readonly Ticket[]; start: Start },
 ): Promise<StartedSend[]> {
-  const isChosen = sql`delivery.endpoint in ('push', 'multicast', 'broadcast')`;
-  return (await startRows(db, tenant, { tickets, start, isChosen })).map(asSend);
+  return (await startRows(db, tenant, { tickets, start, isChosen: isSend })).map(asSend);
 }
 
 function asSend(delivery: StartedDelivery): StartedSend {
@@ -105,24 +104,10 @@ export async function startRows(
           left join campaigns on campaigns.id = delivery.campaign_id
           join line_oa as account on account.id = delivery.line_oa_id and account.deleted_date is null and account.stopped_at is null
           join organization on organization.id = delivery.organization_id and organization.stopped_at is null
-         cross join lateral (
-           select count(*)::int as count,
-                  coalesce(bool_or(retry_key = delivery.retry_key and ${isInDoubt}), false) as ambiguous,
-                  coalesce(bool_or(outcome is null
-                    and started_at > clock_timestamp() - make_interval(secs => ${start.settleSeconds})), false) as unsettled,
-                  count(*) filter (where retry_key = delivery.retry_key and outcome = 'refused')::int as refusals
-             from delivery_attempt where delivery_id = delivery.id) as attempts
+         ${attemptsOn(start.settleSeconds)}
          where delivery.status = 'planned' and ${isChosen}
            and delivery.organization_id = ${tenant.organizationId} and delivery.line_oa_id = ${tenant.lineOaId}
-           and delivery.next_attempt_at <= app_now()
-           and (delivery.campaign_id is null or campaigns.id is not null or attempts.ambiguous)
-           and (account.status = 'active' or attempts.ambiguous)
-           and not attempts.unsettled
-           and (attempts.ambiguous or delivery.deliver_until > app_now())
-           and (attempts.ambiguous or not ${heedsQuietHours}
-                or quiet_until(app_now(), zone_of_quiet_hours(account, delivery.user_id), account.quiet_from, account.quiet_to) is null)
-           and (delivery.first_attempt_at is null
-                or app_now() < delivery.first_attempt_at + make_interval(hours => ${RETRY_KEY_HOURS}))
+           and ${isStartable(sql`campaigns.id is not null`)}
          order by delivery.id
            for no key update of delivery
       ), started as (

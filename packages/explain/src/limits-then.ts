@@ -1,4 +1,4 @@
-import type { TriggerRule } from '@dueline/trigger-rules';
+import { type FrequencyCap, roomAt as roomAfter, type TriggerRule } from '@dueline/trigger-rules';
 import { SECOND } from './instants.ts';
 
 /** An instant as limits look at it: in microseconds of the epoch, and the day and the week that it falls into by the account's clocks. */
@@ -35,17 +35,12 @@ export function mayFireAgain(
   }
 }
 
-/** How many more messages caps leave room for at an instant, after these. Pure. */
-export const roomAt = (
-  caps: readonly { readonly maxMessages: number; readonly windowSeconds: number }[],
-  sent: readonly number[],
-  now: number,
-): number =>
-  Math.min(
-    ...caps.map(
-      ({ maxMessages, windowSeconds }) =>
-        maxMessages - sent.filter((at) => at > now - windowSeconds * SECOND && at <= now).length,
-    ),
+/** How many more messages caps leave room for at an instant, after those of these that count until then. Pure. */
+export const roomAt = (caps: readonly FrequencyCap[], sent: readonly number[], at: number): number =>
+  roomAfter(
+    caps,
+    sent.filter((before) => before <= at),
+    at,
   );
 
 /** Whether a rule limits at all how often it fires for a person. */

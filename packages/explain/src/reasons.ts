@@ -69,7 +69,8 @@ const SAYS: Readonly<Record<ExplainReason, string>> = {
   rule_was_deleted: 'the rule was deleted by then',
   before_history: 'history does not reach back so far',
   no_cycle: 'the rule had no cycle then',
-  cycle_skipped: 'its cycle was left out: nobody was there to begin it, another was not over yet, or a person said so',
+  cycle_skipped:
+    'its cycle was left out: nobody was there to begin it, another was not over yet, its rule or zone was changed, or a person said so',
   cycle_reads: 'its cycle is reading people, and has not come to them yet',
   not_in_cycle: 'its cycle did not meet this person',
 };

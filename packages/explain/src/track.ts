@@ -1,5 +1,5 @@
 import { column, sql, type Tx } from '@dueline/db';
-import { campaignReaches, type TriggerRule } from '@dueline/trigger-rules';
+import { campaignReaches, countedAt, LATE_PART, type TriggerRule } from '@dueline/trigger-rules';
 import type { Moment } from './limits-then.ts';
 import type { Account } from './rule-then.ts';
 
@@ -9,7 +9,7 @@ export interface Track {
   lastFired: Moment | undefined;
   /** Until when what waits under the rule waits; null: nobody can say. */
   open: readonly (number | null)[];
-  /** When messages were sent that count for the caps, by this rule or others. */
+  /** When messages count for the caps that were sent, by this rule or others. */
   sent: readonly number[];
 }
 
@@ -26,7 +26,8 @@ export interface Asked {
 }
 
 const MICROS = (instant: ReturnType<typeof sql>) => sql`(extract(epoch from ${instant}) * 1000000)::bigint`;
-const instant = (micros: number) => sql`(timestamptz 'epoch' + ${micros}::bigint * interval '1 microsecond')`;
+const instant = (micros: number) =>
+  sql`(timestamptz 'epoch' + ${Math.round(micros)}::bigint * interval '1 microsecond')`;
 const ofAccount = ({ organizationId, lineOaId }: Account) =>
   sql`log.line_oa_id = ${lineOaId} and log.organization_id = ${organizationId}`;
 
@@ -83,23 +84,48 @@ async function loadOpen(tx: Tx, account: Account, { rule, before, ids }: AskedOf
 /** What rules sent, those without caps left out, and campaigns; of the rule itself only what it sent before. */
 async function loadSent(tx: Tx, account: Account, { rule, before, until, ofAction, ids }: AskedOf) {
   const longest = Math.max(...account.caps.map(({ windowSeconds }) => windowSeconds)) * 1_000_000;
-  const { rows } = await tx.execute<{ user_id: string; at: string }>(sql`
-    select log.user_id, ${MICROS(sql`log.created_date`)} as at
+  const since = before - (1 + LATE_PART) * longest; // what was decided late counts before it was decided
+  const { rows } = await tx.execute<{
+    user_id: string;
+    decided: string;
+    due: string | null;
+    put_off: string | null;
+  }>(sql`
+    select log.user_id, ${MICROS(sql`log.created_date`)} as decided, ${MICROS(sql`action.due_at`)} as due,
+           ${MICROS(sql`action.execute_at`)} as put_off
       from trigger_log as log left join trigger_rule as sender on sender.id = log.trigger_rule_id
+      left join scheduled_action as action on action.id = log.scheduled_action_id
      where ${ofAccount(account)} and log.user_id = any(${ids})
-       and log.created_date > ${instant(before - longest)} and log.created_date <= ${instant(until)}
+       and log.created_date > ${instant(since)} and log.created_date <= ${instant(until)}
        and log.decision = 'fired' and log.action_type = 'send_message' and not coalesce(sender.exempt_from_caps, false)
        and (log.created_date < ${instant(until)} and (log.trigger_rule_id is distinct from ${rule.id} or log.created_date < ${instant(before)})
             or log.created_date = ${instant(until)} and exists (
-              select from scheduled_action as other, scheduled_action as own
-               where other.id = log.scheduled_action_id and own.id = ${ofAction ?? null}
-                 and (other.execute_at, other.id) < (own.execute_at, own.id)))
+              select from scheduled_action as own
+               where own.id = ${ofAction ?? null} and (action.execute_at, action.id) < (own.execute_at, own.id)))
      union all
-    select person.user_id, ${MICROS(sql`campaign.frozen_at`)}
+    select person.user_id, ${MICROS(sql`campaign.frozen_at`)}, null, null
       from unnest(${ids}) as person (user_id) cross join campaign
      where campaign.line_oa_id = ${account.lineOaId} and campaign.organization_id = ${account.organizationId}
-       and campaign.frozen_at > ${instant(before - longest)} and campaign.frozen_at < ${instant(until)}
+       and campaign.frozen_at > ${instant(since)} and campaign.frozen_at < ${instant(until)}
        and ${campaignReaches(sql`person.user_id`)}`);
+  const countedOf = ({ decided, due, put_off }: (typeof rows)[number]) =>
+    countedAt(account.caps, {
+      decided: Number(decided),
+      meantFor: [due, put_off].flatMap((at) => (at === null ? [] : Number(at))),
+    });
   const byUser = Map.groupBy(rows, ({ user_id }) => user_id);
-  return new Map([...byUser].map(([userId, of]) => [userId, of.map(({ at }) => Number(at))]));
+  return new Map([...byUser].map(([userId, of]) => [userId, of.map(countedOf)]));
+}
+
+/** When an action of an account with caps counts that was decided at an instant, in microseconds. */
+export async function countedOfAction(
+  tx: Tx,
+  account: Account,
+  { actionId, at }: { readonly actionId: string; readonly at: number },
+): Promise<number> {
+  const { rows } = await tx.execute<{ due: string; put_off: string }>(sql`
+    select ${MICROS(sql`due_at`)} as due, ${MICROS(sql`execute_at`)} as put_off from scheduled_action
+     where id = ${actionId} and line_oa_id = ${account.lineOaId} and organization_id = ${account.organizationId}`);
+  const meantFor = rows.flatMap(({ due, put_off }) => [Number(due), Number(put_off)]);
+  return countedAt(account.caps, { decided: at, meantFor });
 }

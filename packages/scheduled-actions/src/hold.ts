@@ -30,8 +30,11 @@ export interface HeldAction extends StoredAction {
   /** When a message may go that its account's quiet hours forbid now, RFC 3339; null: now. */
   readonly quietUntil: string | null;
   readonly quietPolicy: 'shift' | 'drop' | 'ignore';
-  /** Its account caps what is sent to one person, and its rule is not exempt. */
-  readonly capped: boolean;
+  /**
+   * Where its account caps what is sent to one person, and its rule is not exempt: for when it is meant, in microseconds of the epoch, and, where it
+   * was put off, for when it is since; null: nothing caps it.
+   */
+  readonly meantFor: readonly number[] | null;
   readonly gen: number;
   readonly traceparent: string | null;
   /** For how long it has been due, in seconds of product time. */
@@ -53,7 +56,7 @@ type HeldRow = ActionRow & {
   called_off: boolean;
   quiet_until: string | null;
   quiet_policy: HeldAction['quietPolicy'];
-  capped: boolean;
+  meant_for: number[] | null;
   gen: number;
   traceparent: string | null;
   late: number;
@@ -71,8 +74,9 @@ const HELD = sql`
   case when account.quiet_from is not null
        then to_json(after_quiet_hours(app_now(), account.id, account.timezone, account.quiet_zone, account.quiet_from, account.quiet_to,
                                       account.spread_minutes, user_id, action.id)) #>> '{}' end as quiet_until,
-  exists (select from frequency_cap as cap where cap.line_oa_id = action.line_oa_id)
-    and not exists (select from trigger_rule as rule where rule.id = action.trigger_rule_id and rule.exempt_from_caps) as capped,
+  case when exists (select from frequency_cap as cap where cap.line_oa_id = action.line_oa_id)
+        and not exists (select from trigger_rule as rule where rule.id = action.trigger_rule_id and rule.exempt_from_caps)
+       then array[date_part('epoch', due_at), date_part('epoch', execute_at)] end as meant_for,
   extract(epoch from app_now() - execute_at)::float8 as late`;
 
 const ACTION_WITH_ACCOUNT = sql`
@@ -131,7 +135,7 @@ const parseHeld = (row: HeldRow): HeldAction => ({
   calledOff: row.called_off,
   quietUntil: row.quiet_until,
   quietPolicy: row.quiet_policy,
-  capped: row.capped,
+  meantFor: row.meant_for?.map((seconds) => Math.round(seconds * 1_000_000)) ?? null,
   gen: row.gen,
   traceparent: row.traceparent,
   lateSeconds: row.late,

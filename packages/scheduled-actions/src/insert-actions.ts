@@ -15,7 +15,7 @@ import {
 } from '@dueline/db';
 import { anchorRefOf } from './anchor.ts';
 import type { ActionToSchedule, Scheduled } from './schedule.ts';
-import { type Dated, datesOf } from './timing.ts';
+import { countedFrom, type Dated, datesOf } from './timing.ts';
 
 /**
  * By position; an action that has a row already, or another one open, is left out. One statement for the rows, one more before it
@@ -96,10 +96,10 @@ const INSERT = sql`
          case when status = 'failed' then 'date_past' end, dedup_key, open_key, traceparent
     from ${rowsGiven('actions')} as action (
            organization_id bigint, line_oa_id bigint, trigger_rule_id bigint, rule_version integer, event_id uuid, root_id uuid, user_id text,
-           action_type text, action_config integer, source_config integer, delay_spec integer, anchor_ref text, seconds double precision,
+           action_type text, action_config integer, source_config integer, delay_spec integer, anchor_ref text, counted_from timestamptz, seconds double precision,
            date timestamptz, waits boolean, lane smallint, max_lateness_seconds integer, status text, dedup_key text, open_key text,
            traceparent text)
-   cross join lateral (select coalesce(date, app_now() + make_interval(secs => seconds)) as due) as timing`;
+   cross join lateral (select coalesce(date, coalesce(counted_from, app_now()) + make_interval(secs => seconds)) as due) as timing`;
 
 type Insert = Statement<
   { id: string; line_oa_id: string; dedup_key: string },
@@ -148,6 +148,7 @@ const toRow = ({ action, dated }: Planned, share: (document: unknown) => number 
   source_config: share(action.sourceConfig),
   delay_spec: share(explicit(action.delay)),
   anchor_ref: anchorRefOf(action.delay),
+  counted_from: countedFrom(action),
   seconds: 'seconds' in dated ? dated.seconds : null,
   date: 'due' in dated ? dated.due : null,
   waits: action.delay.mode === 'waitForTracking',

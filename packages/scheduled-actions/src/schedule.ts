@@ -9,6 +9,8 @@ export interface ActionToSchedule extends Tenant {
   readonly request: ActionRequest;
   /** How long, or for what. */
   readonly delay: Delay;
+  /** What a delay by seconds or by the calendar is counted from, RFC 3339; left out: now. Of a cycle: its nominal instant. */
+  readonly from?: string;
   /** One of very many: behind those of lane 1, and never in lane 0. */
   readonly isBulk: boolean;
   /** What to re-evaluate when it comes due; null: nothing. */

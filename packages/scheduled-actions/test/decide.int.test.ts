@@ -46,7 +46,7 @@ test('a held action is told whole, in id order, once however often its ticket is
     ...{ eventId, rootId: eventId, retryCount: 0, gen: 0, traceparent: 'trace' },
     ...{ rescueCount: 0, alone: false, overdue: false, stopped: false, calledOff: false, quietUntil: null },
     quietPolicy: 'shift',
-    ...{ capped: false, lateSeconds: expect.any(Number) },
+    ...{ meantFor: null, lateSeconds: expect.any(Number) },
     request: { actionType: 'send_message', actionConfig: { messages: [{ type: 'text', text: 'hello' }] } },
     sourceConfig: { attribute: 'plan', to: 'gold' },
     ...{ delaySpec: { mode: 'normal', seconds: 0, reEvaluateConditions: false }, isWaiting: false, branch: null },

@@ -3,26 +3,67 @@ import { type SQL, sql, type Tx } from '@dueline/db';
 import { parseSchedule } from './schedule.ts';
 
 /** Why a cycle was not run, or was ended. */
-export type CycleReason = 'misfire' | 'overlap' | 'by_person' | 'rule_deleted' | 'rule_disabled' | 'rule_invalid';
+export type CycleReason =
+  | 'misfire'
+  | 'overlap'
+  | 'by_person'
+  | 'rule_changed'
+  | 'zone_changed'
+  | 'rule_deleted'
+  | 'rule_disabled'
+  | 'rule_invalid';
 
 const ofTenant = ({ organizationId, lineOaId }: Tenant) =>
   sql`organization_id = ${organizationId} and line_oa_id = ${lineOaId}`;
 
-/** none -> processing now, beside the calendar, for a live time rule of the account; undefined: it is none. Repeated within the same millisecond it is the same cycle. */
+/** A cycle that a person began, and what it waits for. */
+export interface CycleRun {
+  readonly id: string;
+  /** Earlier cycles of the rule that are not over, the first first: it begins when they are. None when the rule lets its cycles overlap. */
+  readonly behind: readonly { readonly id: string; readonly isPaused: boolean }[];
+  /** The account or its organization is stopped: it begins when the stop is over. */
+  readonly isStopped: boolean;
+}
+
+/**
+ * none -> processing now, beside the calendar, for a live time rule of the account; undefined: it is none. Repeated within the same millisecond it is the
+ * same cycle.
+ */
 export async function runCycleNow(
   tx: Tx,
   tenant: Tenant,
   { triggerRuleId }: { triggerRuleId: string },
-): Promise<string | undefined> {
-  const { rows } = await tx.execute<{ id: string }>(sql`
+): Promise<CycleRun | undefined> {
+  const { rows } = await tx.execute<{ id: string; waits: boolean }>(sql`
       insert into scheduled_trigger_execution (organization_id, line_oa_id, trigger_rule_id, scheduled_at, rule_version, origin, waits_its_turn)
       select rule.organization_id, rule.line_oa_id, rule.id, date_trunc('milliseconds', app_now()), rule.version, 'manual',
              coalesce(rule.source_config ->> 'overlap', 'skip') <> 'allow'
         from trigger_rule as rule join cycle_schedule as schedule on schedule.trigger_rule_id = rule.id and schedule.is_live
        where rule.id = ${triggerRuleId} and rule.organization_id = ${tenant.organizationId} and rule.line_oa_id = ${tenant.lineOaId}
           on conflict (trigger_rule_id, scheduled_at) do nothing
-      returning id`);
-  return rows[0]?.id;
+      returning id, waits_its_turn as waits`);
+  const [row] = rows;
+  return row && { id: row.id, ...(await waitsOf(tx, { ...tenant, ...row, triggerRuleId })) };
+}
+
+/** What announceCycles waits for before it announces a cycle. */
+async function waitsOf(
+  tx: Tx,
+  { lineOaId, triggerRuleId, id, waits }: Tenant & { triggerRuleId: string; id: string; waits: boolean },
+): Promise<Omit<CycleRun, 'id'>> {
+  const { rows: stops } = await tx.execute(sql`
+    select from line_oa join organization on organization.id = line_oa.organization_id
+     where line_oa.id = ${lineOaId} and (line_oa.stopped_at is not null or organization.stopped_at is not null)`);
+  const { rows } = await tx.execute<{ id: string; paused: boolean }>(sql`
+    select earlier.id, earlier.paused_at is not null as paused
+      from scheduled_trigger_execution as cycle join scheduled_trigger_execution as earlier using (trigger_rule_id)
+     where ${waits} and cycle.id = ${id} and trigger_rule_id = ${triggerRuleId} and earlier.status = 'processing'
+       and earlier.scheduled_at < cycle.scheduled_at
+     order by earlier.scheduled_at`);
+  return {
+    behind: rows.map(({ id: earlier, paused }) => ({ id: earlier, isPaused: paused })),
+    isStopped: stops.length > 0,
+  };
 }
 
 /** The next cycle of a rule becomes a skipped one, and its schedule moves on. Returns the instant left out; undefined: none is planned. */

@@ -3,6 +3,7 @@ export { type Calendar, type CalendarSpec, createCalendar } from './calendar.ts'
 export { calendarProblem } from './check.ts';
 export {
   type CycleReason,
+  type CycleRun,
   cancelCycle,
   endCycle,
   pauseCycle,

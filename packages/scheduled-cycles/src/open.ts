@@ -65,7 +65,8 @@ async function openOfRule(tx: Tx, row: DueRow): Promise<{ opened: number; skippe
   if (schedule === undefined) {
     // what was a calendar when it was planned is none any more (a zone that was renamed): the planning says so
     await tx.execute(sql`
-      update cycle_schedule set next_run_at = null, planned_at = null, fence = fence + 1 where trigger_rule_id = ${row.trigger_rule_id}`);
+      update cycle_schedule set plan_from = next_run_at - interval '1 millisecond', next_run_at = null, planned_at = null, fence = fence + 1
+       where trigger_rule_id = ${row.trigger_rule_id}`);
     return { opened: 0, skipped: 0 };
   }
   const { misfire, catchUpSeconds } = schedule.config;

@@ -15,11 +15,12 @@ type UnplannedRow = {
   line_oa_id: string;
   source_config: unknown;
   timezone: string;
-  now: string;
+  from: string;
 };
 
 /**
- * Computes when the next cycle is due, for at most 100 rules that are new or were changed: the first time after now, never one before.
+ * Computes when the next cycle is due, for at most 100 rules that are new or were changed: the first time after the change, never one before. It
+ * may have come before anybody was there to plan it.
  *
  * @param options.onProblem In the same transaction, for each rule whose schedule cannot be read.
  * @returns How many it planned.
@@ -31,7 +32,7 @@ export function planSchedules(
   return inTransaction(db, async (tx) => {
     const { rows } = await tx.execute<UnplannedRow>(sql`
       select schedule.trigger_rule_id, schedule.organization_id, schedule.line_oa_id, rule.source_config, account.timezone,
-             extract(epoch from app_now()) * 1000 as now
+             extract(epoch from coalesce(schedule.plan_from, app_now())) * 1000 as from
         from cycle_schedule as schedule
         join trigger_rule as rule on rule.id = schedule.trigger_rule_id
         join line_oa as account on account.id = schedule.line_oa_id
@@ -50,10 +51,10 @@ export function planSchedules(
   });
 }
 
-function nextRun({ source_config, timezone, now }: UnplannedRow): { next: string | null; problem: string | null } {
+function nextRun({ source_config, timezone, from }: UnplannedRow): { next: string | null; problem: string | null } {
   try {
     const { calendar } = parseSchedule(source_config, timezone);
-    return { next: calendar.next(new Date(Number(now)))?.toISOString() ?? null, problem: null };
+    return { next: calendar.next(new Date(Number(from)))?.toISOString() ?? null, problem: null };
   } catch (error) {
     if (error instanceof PermanentError) return { next: null, problem: error.message };
     throw error;

@@ -58,6 +58,62 @@ test('a schedule is planned from now on, on the clocks of its zone, and anew whe
   expect(await cycles(own.db)).toEqual([]);
 });
 
+/** Changes the rule after its cycle of 10:00 in Tokyo came due and before anybody opened it. */
+async function changedWhileDue(change: (id: string) => Promise<unknown>) {
+  const id = await plannedRule(own.db, tenant, hourly);
+  await travelTo(own.db, '2100-01-01T01:00:10Z');
+  await change(id);
+  await plan(own.db);
+  await open();
+  return cycles(own.db);
+}
+const set = (changes: string) => (id: string) =>
+  own.db.$client.query(`update trigger_rule set ${changes} where id = $1`, [id]);
+
+test.for([
+  ['of whom it is for', `source_config = '{"cron": "0 * * * *", "conditions": {"attribute": "tier", "op": "exists"}}'`],
+  ['of what it does', `action_config = '{"messages": []}'`],
+  ['of what becomes of late cycles', `source_config = '{"cron": "0 * * * *", "catchUpSeconds": 60}'`],
+] as const)(
+  'a cycle that is due when its rule is changed begins by the rule as it is then: a change %s',
+  async ([, changes]) => {
+    expect(await changedWhileDue(set(changes))).toEqual(['2100-01-01T01:00 processing']);
+    expect(await columnOf(own.db, 'select rule_version from scheduled_trigger_execution')).toEqual(['2']);
+    expect(await nextRuns(own.db)).toEqual(['2100-01-01T02:00']);
+  },
+);
+
+test.for([
+  ['another calendar', set(`source_config = '{"cron": "30 * * * *"}'`), 'rule_changed', '2100-01-01T01:30'],
+  ['a rule that begins to observe', set(`mode = 'observe'`), 'rule_changed', '2100-01-01T02:00'],
+  ['a rule that is switched off', set('enabled = false'), 'rule_disabled', null],
+  ['a rule that is deleted', set('deleted_date = app_now()'), 'rule_deleted', null],
+  [
+    'another zone',
+    () => own.db.$client.query(`update line_oa set timezone = 'Asia/Kathmandu'`),
+    'zone_changed',
+    '2100-01-01T01:15',
+  ],
+] as const)(
+  'a cycle that is due when its calendar is taken away is seen to be left out: %s',
+  async ([, change, reason, next]) => {
+    expect(await changedWhileDue(change)).toEqual([`2100-01-01T01:00 skipped ${reason}`]);
+    expect(await nextRuns(own.db)).toEqual([next]);
+    expect(await columnOf(own.db, 'select error_message from scheduled_trigger_execution')).toEqual([
+      expect.stringMatching(/^and all others before 2100-01-01T01:00:1\d\.\d{3}Z$/),
+    ]);
+  },
+);
+
+test('a cycle whose time comes between a change of its rule and the planning begins', async () => {
+  await insertTimeRule(own.db, tenant, hourly);
+  await travelTo(own.db, '2100-01-01T01:00:10Z');
+  await plan(own.db);
+  await open();
+  expect(await cycles(own.db)).toEqual(['2100-01-01T01:00 processing']);
+  expect(await nextRuns(own.db)).toEqual(['2100-01-01T02:00']);
+});
+
 test('a rule whose schedule cannot be read is told once, and has no cycles until it is changed', async () => {
   const told: string[] = [];
   const planOnce = () => planSchedules(own.db, { onProblem: async (_tx, { problem }) => void told.push(problem) });
@@ -147,7 +203,11 @@ test('a person runs a cycle beside the calendar, or leaves the next one out; onl
   const other = await insertTenant(own.db);
   expect(await by(runCycleNow, other, { triggerRuleId })).toBeUndefined();
   expect(await by(skipNextCycle, other, { triggerRuleId })).toBeUndefined();
-  expect(await by(runCycleNow, tenant, { triggerRuleId })).toMatch(/^\d+$/);
+  expect(await by(runCycleNow, tenant, { triggerRuleId })).toEqual({
+    id: expect.any(String),
+    behind: [],
+    isStopped: false,
+  });
   expect(await by(skipNextCycle, tenant, { triggerRuleId })).toBe('2100-01-01T01:00:00.000Z');
   expect(await cycles(own.db, 'reason_code, origin')).toEqual([
     '2100-01-01T00:00 processing manual',

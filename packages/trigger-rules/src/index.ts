@@ -9,7 +9,7 @@ export {
   setRuleEnabled,
   setRuleMode,
 } from './author.ts';
-export { campaignReaches, type FrequencyCap, holdRoom, listFrequencyCaps, type Room, setFrequencyCap } from './caps.ts';
+export { type FrequencyCap, listFrequencyCaps, setFrequencyCap } from './caps.ts';
 export { type AccountClock, loadClocks } from './clocks.ts';
 export { type CountedEntry, countUnmatched } from './count-unmatched.ts';
 export {
@@ -69,6 +69,7 @@ export {
 export { type ActionPlan, planAction } from './plan-action.ts';
 export { inQuietHours } from './quiet-hours.ts';
 export { conditionsStillHold, type Recheck, readRecheck, sourceToRecheck } from './recheck.ts';
+export { campaignReaches, countedAt, holdRoom, LATE_PART, type Room, roomAt } from './room.ts';
 export { type CausedDecision, MAX_DECISIONS_PER_ROOT, spendRootBudget } from './root-budget.ts';
 export { parseRule, type ReadRule, type RuleRow, type TriggerRule } from './rule.ts';
 export { type FoundScheduledRule, findScheduledRule, type ScheduledRule } from './scheduled-rule.ts';

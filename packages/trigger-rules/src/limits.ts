@@ -1,6 +1,6 @@
 import type { Tx } from '@dueline/db';
-import { holdRoom, type Room } from './caps.ts';
 import { type Firing, passGate } from './gate.ts';
+import { holdRoom, type Room } from './room.ts';
 
 /** A rule that is about to fire for a user, and whether it sends a message at once. */
 export interface Attempt extends Firing {

@@ -138,7 +138,7 @@ const INSERT_SCHEDULED = sql`
                            status, decision, reason_code, event_id, cause_id, root_id, scheduled_action_id)
   select organization_id, line_oa_id, trigger_rule_id, rule_version, user_id, ${given('trigger_on')}, action_type,
          action_config || jsonb_build_object('delay', delay_spec), case status when 'pending' then 'success' else status end,
-         case status when 'pending' then 'scheduled' else status end, case when due_at < created_at then 'date_past' else 'matched' end,
+         case status when 'pending' then 'scheduled' else status end, case when due_at < created_at and delay_spec -> 'to' is not null then 'date_past' else 'matched' end,
          event_id, (${given('causes')}::json ->> event_id::text)::uuid, root_id, id
     from made`;
 

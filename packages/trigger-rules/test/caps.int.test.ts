@@ -23,6 +23,7 @@ beforeEach(async () => {
 afterEach(() => own[Symbol.asyncDispose]());
 
 const DAY = 86_400;
+const [one, two, three, four] = [1, 2, 3, 4].map(lineUserId) as [string, string, string, string];
 const cap = (maxMessages: number | null, windowSeconds = DAY) =>
   setFrequencyCap(own.db, tenant, { maxMessages, windowSeconds });
 const at = (instant: string) =>
@@ -60,6 +61,61 @@ test('a person is sent no more than a cap allows within any window, over all rul
   expect(found).toEqual([undefined, undefined, 'frequency_cap', undefined, 'frequency_cap', undefined]);
   expect(await send({ ...first, userId: lineUserId(2) })).toBeUndefined();
 });
+
+/** A place for a message that was meant to go at an instant, and is decided so much later. */
+async function placeFor(meant: string, laterMs: number): Promise<boolean> {
+  const due = Temporal.Instant.from(meant);
+  await at(due.add({ milliseconds: laterMs }).toString());
+  const meantFor = [Number(due.epochNanoseconds / 1_000n)];
+  return inTransaction(own.db, async (tx) => {
+    const room = await holdRoom(tx, [{ ...tenant, userId: one }]);
+    const taken = room.take({ ...tenant, userId: one, meantFor });
+    await room.spend(tx);
+    return taken;
+  });
+}
+
+test('a message of each noon finds room under a cap of one a day, however many milliseconds its decision takes', async () => {
+  await cap(1);
+  const found: boolean[] = [];
+  for (const [day, laterMs] of [
+    ['2026-03-01', 350],
+    ['2026-03-02', 0],
+    ['2026-03-03', 800_000], // a large cycle
+    ['2026-03-04', 5],
+  ] as const)
+    found.push(await placeFor(`${day}T12:00:00Z`, laterMs), await placeFor(`${day}T12:00:00Z`, laterMs + 1));
+  expect(found).toEqual([true, false, true, false, true, false, true, false]);
+});
+
+test('what is really late counts when it really goes, so that a backlog exceeds no cap', async () => {
+  await cap(1);
+  expect(await placeFor('2026-03-01T12:00:00Z', 0)).toBe(true);
+  expect(await placeFor('2026-03-02T12:00:00Z', 10 * 3_600_000)).toBe(true);
+  expect(await placeFor('2026-03-03T12:00:00Z', 0)).toBe(false); // fourteen hours after the last
+  expect(await placeFor('2026-03-03T22:00:00Z', 0)).toBe(true);
+});
+
+test('of a message that is late what was sent since it was meant to go counts too', async () => {
+  await cap(1, 3_600);
+  expect(await placeFor('2026-03-01T12:00:20Z', 0)).toBe(true);
+  expect(await placeFor('2026-03-01T12:00:00Z', 30_000)).toBe(false);
+});
+
+test.for([
+  [60, 1_000, false],
+  [60, 500, true],
+  [86_400, 900_000, false],
+  [86_400, 860_000, true],
+] as const)(
+  'with a window of %i s a message that is %i ms late counts as one that is on time: %s',
+  async ([seconds, laterMs, isOnTime]) => {
+    await cap(1, seconds);
+    await placeFor('2026-03-01T12:00:00Z', laterMs);
+    const next = Temporal.Instant.from('2026-03-01T12:00:00Z').add({ seconds });
+    expect(await placeFor(next.toString(), 0)).toBe(isOnTime);
+  },
+);
 
 test('of several caps each must leave room, and a cap that is taken away limits no more', async () => {
   await cap(1, 60);
@@ -134,7 +190,6 @@ async function insertCampaign(columns: object, userIds: readonly string[][] | nu
     );
 }
 
-const [one, two, three, four] = [1, 2, 3, 4].map(lineUserId) as [string, string, string, string];
 const CAMPAIGNS: [name: string, columns: object, chunks: string[][] | null, room: number[]][] = [
   ['of a campaign to an audience', {}, [[one, two], [four]], [0, 0, 1, 0]],
   ['of a broadcast', {}, null, [0, 0, 0, 0]],

@@ -36,7 +36,7 @@ export async function runActions(deps: PersonDeps, args: readonly string[]): Pro
     else for (const line of lines) (isWhole || lines.length > 1 ? deps.print : deps.printError)(line);
     return isWhole ? 0 : 1;
   } catch (error) {
-    return tellProblem(deps, 'actions', error);
+    return tellProblem(deps, { name: 'actions', args }, error);
   }
 }
 

@@ -4,6 +4,7 @@ import { type EvidenceRequest, verifyEvidence, writeEvidence } from '@dueline/ca
 import { retryKey } from '@dueline/deliveries';
 import { PermanentError } from '@dueline/kernel';
 import { UsageError } from '../actions/command-line.ts';
+import { fileProblem } from '../file-problem.ts';
 import { type PersonDeps, tellProblem } from '../person-command.ts';
 import { count } from './count.ts';
 import { idOf, type Subcommand } from './subcommand.ts';
@@ -55,7 +56,7 @@ export async function runVerifyEvidence(deps: PersonDeps, args: readonly string[
     );
     return 0;
   } catch (error) {
-    return tellProblem(deps, 'campaigns', error);
+    return tellProblem(deps, { name: 'campaigns', args }, error);
   }
 }
 
@@ -63,8 +64,7 @@ async function* linesOf(file: string): AsyncGenerator<string> {
   try {
     yield* createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY });
   } catch (error) {
-    if (error instanceof Error && 'code' in error)
-      throw new PermanentError(`${file} cannot be read: ${String(error.code)}`);
-    throw error;
+    const problem = fileProblem(error);
+    throw problem === undefined ? error : new PermanentError(`${file} cannot be read: ${problem}`);
   }
 }

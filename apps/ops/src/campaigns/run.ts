@@ -38,7 +38,8 @@ export async function runCampaigns(deps: PersonDeps, args: readonly string[]): P
   }
   if (name === 'verify-evidence') return runVerifyEvidence(deps, rest);
   const subcommand = Object.hasOwn(SUBCOMMANDS, name) ? SUBCOMMANDS[name] : undefined;
-  if (subcommand === undefined) return tellProblem(deps, 'campaigns', new UsageError(`there is no command ${name}`));
+  if (subcommand === undefined)
+    return tellProblem(deps, { name: 'campaigns', args }, new UsageError(`there is no command ${name}`));
   return runForPerson(deps, [name, ...rest], {
     name: `campaigns ${name}`,
     help: helpOf(name, subcommand),

@@ -50,7 +50,7 @@ async function validate(deps: PersonDeps, paths: readonly string[]): Promise<0 |
     deps.print(`${sources.length === 1 ? 'one rule is' : `${sources.length} rules are`} well-formed`);
     return 0;
   } catch (error) {
-    return tellProblem(deps, 'rules', error);
+    return tellProblem(deps, { name: 'rules', args: paths }, error);
   }
 }
 

@@ -2,6 +2,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PermanentError } from '@dueline/kernel';
 import type { RuleSource } from '@dueline/trigger-rules';
+import { fileProblem } from '../file-problem.ts';
 
 /** Larger files are none of rules: somebody named the wrong one. */
 const MAX_BYTES = 1_048_576;
@@ -28,10 +29,7 @@ export async function readRuleFiles(paths: readonly string[]): Promise<RuleSourc
   return sources;
 }
 
-const problemOf = (error: Error): string => {
-  if ('code' in error && error.code === 'ENOENT') return 'there is no such file or folder';
-  return error.message;
-};
+const problemOf = (error: Error): string => fileProblem(error) ?? error.message;
 
 async function filesIn(path: string): Promise<string[]> {
   if (!(await stat(path)).isDirectory()) return [path];

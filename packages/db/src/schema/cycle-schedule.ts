@@ -14,6 +14,7 @@ export const cycleSchedule = pgTable(
     isLive: boolean('is_live').notNull(),
     nextRunAt: instant('next_run_at'),
     plannedAt: instant('planned_at'),
+    planFrom: instant('plan_from'),
     problem: text('problem'),
     fence: id('fence').notNull().default(sql`0`),
     updatedDate: instant('updated_date').notNull().default(sql`clock_timestamp()`),

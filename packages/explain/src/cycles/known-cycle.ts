@@ -5,7 +5,7 @@ import { isLimited, mayFireAgain } from '../limits-then.ts';
 import type { MomentOfPerson } from '../moments.ts';
 import type { PersonThen } from '../people-then.ts';
 import type { Account } from '../rule-then.ts';
-import { loadTracks, type Track } from '../track.ts';
+import { countedOfAction, loadTracks, type Track } from '../track.ts';
 import { askWhenDue, type DueAsked, decideDue, type Entry, enterCycle, type Page } from './judge.ts';
 import { isMeant, loadPeople } from './people.ts';
 import { limitedBy, withinCaps } from './play-person.ts';
@@ -31,9 +31,9 @@ export interface KnownCycle {
 interface KnownDue {
   readonly time: DueTime;
   readonly asked: DueAsked;
-  /** When the messages before it were sent that count for the caps. */
+  /** When the messages count for the caps that were decided before it; none of them later than its own. */
   readonly sent: readonly number[];
-  /** When they are counted, in microseconds: when it was decided, or would be. */
+  /** When its own counts, in microseconds. */
   readonly countedAt: number;
   readonly verdict: Verdict;
   /** Until when it waited for the end of quiet hours, in microseconds; undefined: it did not. */
@@ -89,9 +89,11 @@ async function loadDue(
   const asked = isLater ? askWhenDue(of, page, { userId, due: decidedAt }) : first;
   const verdict = decideDue(of, asked);
   if (verdict === 'later') throw new Error('an action is put off once by quiet hours');
-  const countedAt = decided?.at ?? decidedAt.at;
-  const before = { before: countedAt, until: countedAt, ofAction: decided?.actionId };
-  const { sent } = (await loadTracks(tx, of.account, { rule: of.rule, userIds: [userId], ...before }))(userId);
+  const until = decided?.at ?? decidedAt.at;
+  const countedAt = decided === undefined ? decidedAt.at : await countedOfAction(tx, of.account, decided);
+  const before = { before: until, until, ofAction: decided?.actionId };
+  const track = (await loadTracks(tx, of.account, { rule: of.rule, userIds: [userId], ...before }))(userId);
+  const sent = track.sent.map((at) => Math.min(at, countedAt));
   const within = withinCaps(of, { verdict, at: countedAt, sent });
   return { time, asked, sent, countedAt, verdict: within.verdict, quietUntil: isLater ? decidedAt.at : undefined };
 }
