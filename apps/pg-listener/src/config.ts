@@ -16,6 +16,14 @@ export const configSchema = workerConfig.extend({
     .min(1)
     .default(20_000)
     .describe('Events announced and not decided yet, at most: a queue must not outgrow its consumers.'),
+  INLINE_HEAD_START_MS: z.coerce
+    .number()
+    .min(0)
+    .max(60_000)
+    .default(50)
+    .describe(
+      'How long an event is left to the inline profile of trigger-worker before it is announced here; 0 where that is off. Crowds are announced at once.',
+    ),
   OUTBOX_POLL_SECONDS: seconds({
     default: 1,
     productionMinimum: 0.2,

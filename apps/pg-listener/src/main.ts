@@ -1,4 +1,4 @@
-import { notifyQueueRatio, outboxLag } from '@dueline/db/changes';
+import { EVENTS_CHANNEL, notifyQueueRatio, outboxLag, untilAnnounced } from '@dueline/db/changes';
 import { configOrExit, createDueAlarm, createLookAgain, shared } from '@dueline/runtime';
 import { runWorker, tellWhenWritten, wakeOnNotify } from '@dueline/worker-app';
 import { announceOutboxEvents } from './announce-events.ts';
@@ -31,6 +31,7 @@ await runWorker('pg-listener', { ...config, readsByIndex: true, commitsUnsaved: 
     collect: async (gauge) => gauge.set(await notifyQueueRatio(db)),
   });
 
+  const headStartMs = config.INLINE_HEAD_START_MS;
   const lookAgain = createLookAgain();
   const announce = announceOutboxEvents({
     db,
@@ -40,6 +41,7 @@ await runWorker('pg-listener', { ...config, readsByIndex: true, commitsUnsaved: 
       limit: config.OUTBOX_BATCH,
       leaseSeconds: config.OUTBOX_LEASE_SECONDS,
       maxPublished: config.OUTBOX_MAX_PUBLISHED,
+      headStartMs,
     },
     onPublished: (topic, count) => published.inc({ topic }, count),
   });
@@ -52,14 +54,33 @@ await runWorker('pg-listener', { ...config, readsByIndex: true, commitsUnsaved: 
       if (found) lookAgain.found();
       return found;
     },
-    lookAhead: async () => lookAgain.waits(),
+    lookAhead: async () => [...lookAgain.waits(), ...(headStartMs > 0 ? await untilAnnounced(db, headStartMs) : [])],
     sweepEveryMs: config.OUTBOX_POLL_SECONDS * 1_000,
   });
-  onStop('announcements', () => alarm.stop());
+  const wake = wakesAfter(headStartMs, () => alarm.wake());
+  onStop('announcements', async () => {
+    wake.stop();
+    await alarm.stop();
+  });
 
   wakeOnNotify(worker, {
     url: config.DATABASE_URL_DIRECT ?? config.DATABASE_URL,
-    channel: 'event_outbox',
-    onWake: () => alarm.wake(),
+    wakes: { [EVENTS_CHANNEL]: wake.told },
   });
 });
+
+/** Passes on the first of several hints once the head start of what it tells of is over. */
+function wakesAfter(ms: number, wake: () => void): { told(): void; stop(): void } {
+  let timer: NodeJS.Timeout | undefined;
+  const ring = () => {
+    timer = undefined;
+    wake();
+  };
+  return {
+    told: () => {
+      if (ms === 0) wake();
+      else timer ??= setTimeout(ring, Math.ceil(ms) + 1);
+    },
+    stop: () => clearTimeout(timer),
+  };
+}

@@ -15,7 +15,7 @@ test('LISTEN that is lost and found again and again is a line of the log for eac
   const steps: (() => unknown)[] = [];
   wakeOnNotify(
     { log, metrics, onStop: (_name, stop) => void steps.push(stop) },
-    { url: own.url, channel: CHANNEL, onWake: () => (looks += 1) },
+    { url: own.url, wakes: { [CHANNEL]: () => (looks += 1) } },
   );
   onTestFinished(async () => {
     for (const stop of steps) await stop();

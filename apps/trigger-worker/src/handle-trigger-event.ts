@@ -70,7 +70,8 @@ async function handleAgain(deps: DecideDeps, topic: EventTopic, tickets: readonl
   return handleTickets(deps, topic, { tickets, alone: true });
 }
 
-const handleTickets = (
+/** Decides announced events, alone where one spoils the others or may kill us; what fails is tried again later. */
+export const handleTickets = (
   deps: DecideDeps,
   topic: EventTopic,
   { tickets, alone }: { tickets: readonly TenantTicket[]; alone: boolean },
@@ -82,13 +83,18 @@ const handleTickets = (
       return decideEvents(deps, { tickets: some, awaited }, how.alone);
     },
     idsOf: ({ taken }) => taken,
-    conclude: (decided) => conclude(deps, decided),
+    conclude: (decided) => {
+      if (decided.taken.length > 0) deps.reach?.('decide_event.committed');
+      return concludeEvents(deps, decided);
+    },
     onFailure: (ticket, error) => recordFailure(deps, ticket, error),
   });
 
 /** What comes after the commit: metrics, and the tickets of new deliveries. A crash before it costs one sweep, not a message. */
-async function conclude(deps: DecideDeps, { taken, entries, deliveries }: DecidedEvents): Promise<void> {
-  if (taken.length > 0) deps.reach?.('decide_event.committed');
+export async function concludeEvents(
+  deps: Pick<DecideDeps, 'onDecided' | 'handOver'>,
+  { entries, deliveries }: DecidedEvents,
+): Promise<void> {
   for (const entry of entries) deps.onDecided('event', entry.decision);
   await deps.handOver(deliveries);
 }

@@ -5,9 +5,10 @@ import {
   scheduledActionFireNow,
   scheduledTriggerFire,
 } from '@dueline/contracts';
+import { EVENTS_CHANNEL } from '@dueline/db/changes';
 import { configOrExit, createPoison, every } from '@dueline/runtime';
 import { createDueAccounts, DUE_CHANNEL, dueWithin, recoverEarlierBoots } from '@dueline/scheduled-actions';
-import { runWorker, startClaiming, tellWhenWritten, type Worker } from '@dueline/worker-app';
+import { runWorker, startClaiming, tellWhenWritten, type Worker, wakeOnNotify } from '@dueline/worker-app';
 import { loadConfig } from './config.ts';
 import { afterEarlierBoots, type DecideDeps, handOverTo } from './deps.ts';
 import { enrolPeople } from './enrol-people.ts';
@@ -15,6 +16,7 @@ import { fireScheduledActions } from './fire-scheduled-action.ts';
 import { createGate } from './gate.ts';
 import { handleTriggerEvents } from './handle-trigger-event.ts';
 import { processDueActions } from './process-due-actions.ts';
+import { processEvents } from './process-events.ts';
 import { runScheduledCycles } from './run-scheduled-cycle.ts';
 
 /** The promise is 10 s (the seeds': 75 s, by the minute's sweep). */
@@ -23,6 +25,8 @@ const LATENESS_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 75, 300, 3_60
 const CYCLES_AT_ONCE = 2;
 /** How often it is looked for people who are to enter a rule. */
 const ENROL_LOOK_MS = 1_000;
+/** How often it is looked for events that nobody told of. */
+const EVENTS_LOOK_MS = 1_000;
 
 const config = configOrExit(loadConfig, process.env);
 
@@ -80,7 +84,9 @@ await runWorker('trigger-worker', { ...config, readsByIndex: true }, async (work
   });
   onStop('enrolling', () => enrolling.stop());
 
-  if (config.INLINE_PROFILE) startProcessing(worker, deps);
+  if (!config.INLINE_PROFILE) return;
+  const wakes = { [DUE_CHANNEL]: startProcessing(worker, deps), [EVENTS_CHANNEL]: startProcessingEvents(worker, deps) };
+  if (config.LISTEN_FOR_DUE) wakeOnNotify(worker, { url: config.DATABASE_URL_DIRECT ?? config.DATABASE_URL, wakes });
 });
 
 /** Pages of people who match a rule already, for as long as one is due and the interval lasts. */
@@ -90,8 +96,18 @@ async function enrolWhileDue(deps: DecideDeps): Promise<void> {
   while ((await enrolPeople(deps)) && performance.now() < until);
 }
 
-/** The inline profile: claims what is due, at the millisecond, and decides it. */
-function startProcessing(worker: Worker, deps: DecideDeps): void {
+/** The inline profile of events: takes what happened as soon as it is told of. Returns what is to be called for a hint. */
+function startProcessingEvents(worker: Worker, deps: DecideDeps): () => void {
+  return startClaiming(worker, {
+    name: 'process events',
+    lookAhead: async () => [],
+    sweepEveryMs: EVENTS_LOOK_MS,
+    run: processEvents(deps),
+  });
+}
+
+/** The inline profile: claims what is due, at the millisecond, and decides it. Returns what is to be called for a hint. */
+function startProcessing(worker: Worker, deps: DecideDeps): () => void {
   const { db, claimedBy } = worker;
   const list = { accounts: createDueAccounts(), graceSeconds: config.WAIT_GRACE_SECONDS };
   const processDue = processDueActions(deps, {
@@ -104,7 +120,7 @@ function startProcessing(worker: Worker, deps: DecideDeps): void {
     ...list,
   });
   let rowsOfEarlierBoots = true;
-  startClaiming(worker, {
+  return startClaiming(worker, {
     name: 'process due actions',
     lookAhead: (withinMs) => dueWithin(db, withinMs, list),
     run: async () => {
@@ -112,9 +128,6 @@ function startProcessing(worker: Worker, deps: DecideDeps): void {
       if (rowsOfEarlierBoots) rowsOfEarlierBoots = (await recoverEarlierBoots(db, { claimedBy })) > 0;
       return processDue();
     },
-    listen: config.LISTEN_FOR_DUE
-      ? { url: config.DATABASE_URL_DIRECT ?? config.DATABASE_URL, channel: DUE_CHANNEL }
-      : undefined,
     onWake: list.accounts.wake,
   });
 }

@@ -1,4 +1,4 @@
-import type { EventTopic, TenantTicket } from '@dueline/contracts';
+import type { EventTopic, Tenant, TenantTicket } from '@dueline/contracts';
 import { type Db, lockUsers, type Tx } from '@dueline/db';
 import { type OutboxEvent, peekEventUsers } from '@dueline/db/changes';
 import { checkAndCompleteDelayWait, type Fact, type WaitMet, whereAwaited } from '@dueline/scheduled-actions';
@@ -11,7 +11,7 @@ import { entryOf, type LogEntry } from '@dueline/trigger-rules';
 export async function whereMayBeAwaited(
   db: Db,
   topic: EventTopic,
-  tickets: readonly TenantTicket[],
+  tickets: readonly Tenant[],
 ): Promise<ReadonlySet<string>> {
   if (topic === 'delivery_settled' || topic === 'custom_event') return new Set();
   const accounts = [...new Set(tickets.map(({ lineOaId }) => lineOaId))];

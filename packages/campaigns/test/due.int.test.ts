@@ -78,7 +78,7 @@ test('whoever listens hears of a campaign that is due, and of none that was give
   const connected = Promise.withResolvers<void>();
   const listener = listen({
     url: own.url,
-    channel: CAMPAIGN_DUE_CHANNEL,
+    channels: [CAMPAIGN_DUE_CHANNEL],
     onWake: (source) => {
       if (source === 'connected') connected.resolve();
       else hints += 1;

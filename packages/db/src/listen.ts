@@ -19,12 +19,12 @@ export interface Listener {
 export interface ListenOptions {
   /** A direct connection: a pooler in transaction mode swallows every notification. */
   url: string;
-  channel: string;
+  channels: readonly string[];
   /**
    * Something may be there: a notification came, or the connection has just been made (what was sent before is not
    * replayed, so look at everything).
    */
-  onWake: (source: 'notify' | 'connected') => void;
+  onWake: (source: 'notify' | 'connected', channel: string) => void;
   /** The connection was lost or could not be made; called once per outage. */
   onLost: (error: unknown) => void;
 }
@@ -37,7 +37,7 @@ async function listenUntilLost(
   const socket = new Socket(); // our own, because only destroying it ends a connection whose server is silent
   const client = new pg.Client({
     connectionString: options.url,
-    application_name: `listen ${options.channel}`,
+    application_name: `listen ${options.channels.join(' ')}`,
     connectionTimeoutMillis: 5_000,
     query_timeout: PROBE_TIMEOUT_MS,
     keepAlive: true,
@@ -48,15 +48,17 @@ async function listenUntilLost(
   closing.addEventListener('abort', close);
   client.on('error', over.resolve);
   client.on('end', () => over.resolve(new Error('connection ended')));
-  client.on('notification', () => options.onWake('notify'));
+  client.on('notification', ({ channel }) => options.onWake('notify', channel));
   let probe: NodeJS.Timeout | undefined;
   try {
-    const listening = client.connect().then(() => client.query(`listen ${pg.escapeIdentifier(options.channel)}`));
+    const listening = client
+      .connect()
+      .then(() => client.query(options.channels.map((channel) => `listen ${pg.escapeIdentifier(channel)}`).join('; ')));
     listening.catch(over.resolve);
     if ((await Promise.race([listening.then(() => true), over.promise.then(() => false)])) === false)
       return await over.promise;
     setConnected(true);
-    options.onWake('connected');
+    for (const channel of options.channels) options.onWake('connected', channel);
     // A frozen server sends no event at all: only an unanswered question tells.
     probe = setInterval(() => {
       client.query('select 1').catch(over.resolve);
@@ -82,7 +84,7 @@ async function hangUp(client: pg.Client, socket: Socket): Promise<void> {
 }
 
 /**
- * LISTENs on a channel for as long as it is open, reconnecting with full jitter (200 ms to 10 s). A notification is a hint
+ * LISTENs on channels, by one connection, for as long as it is open, reconnecting with full jitter (200 ms to 10 s). A notification is a hint
  * only: none is promised to arrive, so the caller polls as well.
  */
 export function listen(options: ListenOptions): Listener {
@@ -91,9 +93,9 @@ export function listen(options: ListenOptions): Listener {
   const loop = (async () => {
     for (let failures = 0; !closing.signal.aborted; ) {
       let heard = false;
-      const onWake: ListenOptions['onWake'] = (source) => {
+      const onWake: ListenOptions['onWake'] = (source, channel) => {
         heard = true;
-        if (!closing.signal.aborted) options.onWake(source);
+        if (!closing.signal.aborted) options.onWake(source, channel);
       };
       const setConnected = (connected: boolean) => {
         isConnected = connected;

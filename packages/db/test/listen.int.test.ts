@@ -21,7 +21,7 @@ function start(url = own.url, channel = CHANNEL) {
   const lost: unknown[] = [];
   const listener = listen({
     url,
-    channel,
+    channels: [channel],
     onWake: (source) => heard.push(source),
     onLost: (error) => lost.push(error),
   });

@@ -11,6 +11,8 @@ export const CRASH_POINTS = {
   'decide_event.deciding': 'the transaction that decides events has written everything and is not committed',
   'decide_event.committed': 'events are decided, their deliveries are not handed over',
   'decide_event.handled': 'events are decided and handed over, their message is not acknowledged',
+  'process_event.deciding': 'the transaction that takes events and decides them is not committed',
+  'process_event.committed': 'events are taken and decided, their deliveries are not handed over',
   'announce_action.claimed': 'due actions are claimed for the queue, none of their tickets is with the broker',
   'announce_action.written': 'the tickets were written to the socket; whether the broker has them is not known',
   'announce_action.published': 'the broker has confirmed the tickets of due actions',

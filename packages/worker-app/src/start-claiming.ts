@@ -9,20 +9,24 @@ export interface ClaimingOptions {
   readonly lookAhead: (withinMs: number) => Promise<readonly number[]>;
   /** As in createDueAlarm: takes what is due; true when there may be more. */
   readonly run: () => Promise<boolean>;
-  /** Where somebody tells that rows became due; undefined: nobody is listened to, and rows are found by the looks. */
-  readonly listen: { readonly url: string; readonly channel: string } | undefined;
-  /** Called before the run that such a hint asks for. */
-  readonly onWake: () => void;
+  /** As in createDueAlarm. */
+  readonly sweepEveryMs?: number;
+  /** Where somebody tells that rows became due; undefined: nobody is listened to here, and rows are found by the looks. */
+  readonly listen?: { readonly url: string; readonly channel: string } | undefined;
+  /** Called before the run that a hint asks for. */
+  readonly onWake?: () => void;
 }
 
 /**
  * Claims at the millisecond until the worker stops: by an alarm that looks ahead each second, by hints, and by looking again for a
  * while after each hint, because a gated NOTIFY leaves some writers unheard.
+ *
+ * @returns Takes a hint that came another way.
  */
 export function startClaiming(
   worker: Pick<Worker, 'log' | 'metrics' | 'onStop'>,
-  { name, lookAhead, run, listen, onWake }: ClaimingOptions,
-): void {
+  { name, lookAhead, run, listen, onWake, ...options }: ClaimingOptions,
+): () => void {
   const lookAgain = createLookAgain();
   const alarm = createDueAlarm({
     name,
@@ -30,15 +34,14 @@ export function startClaiming(
     metrics: worker.metrics,
     lookAhead: async (withinMs) => [...(await lookAhead(withinMs)), ...lookAgain.waits()],
     run,
+    ...options,
   });
   worker.onStop(name, () => alarm.stop());
-  if (listen === undefined) return;
-  wakeOnNotify(worker, {
-    ...listen,
-    onWake: () => {
-      onWake();
-      lookAgain.found();
-      alarm.wake();
-    },
-  });
+  const wake = () => {
+    onWake?.();
+    lookAgain.found();
+    alarm.wake();
+  };
+  if (listen !== undefined) wakeOnNotify(worker, { url: listen.url, wakes: { [listen.channel]: wake } });
+  return wake;
 }

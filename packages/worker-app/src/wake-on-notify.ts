@@ -2,33 +2,35 @@ import { type Listener, listen } from '@dueline/db';
 import type { Worker } from './worker.ts';
 
 /**
- * LISTENs on a channel until the worker stops: calls `onWake` for each hint, counts the hints, shows whether it hears, and logs one line when
+ * LISTENs on channels until the worker stops: calls what is to be woken for each hint, counts the hints, shows whether it hears, and logs one line when
  * it does no longer and one when it does again. No hint is promised to come, so the caller polls as well.
  *
+ * @param options.wakes What to call, by channel.
  * @param options.url A direct connection: a pooler in transaction mode swallows every notification.
  */
 export function wakeOnNotify(
   { log, metrics, onStop }: Pick<Worker, 'log' | 'metrics' | 'onStop'>,
-  { url, channel, onWake }: { url: string; channel: string; onWake: () => void },
+  { url, wakes }: { url: string; wakes: Readonly<Record<string, () => void>> },
 ): Listener {
   const wakeups = metrics.counter({
     name: 'dueline_wakeups_total',
     help: 'Hints that something may be there, by the channel and by what gave them.',
     labels: ['channel', 'source'],
   });
+  const channels = Object.keys(wakes);
   let isLost = false;
   const listener = listen({
     url,
-    channel,
-    onWake: (source) => {
-      if (isLost && source === 'connected') log.info({ channel }, 'LISTEN is back');
+    channels,
+    onWake: (source, channel) => {
+      if (isLost && source === 'connected') log.info({ channels }, 'LISTEN is back');
       isLost &&= source !== 'connected';
       wakeups.inc({ channel, source });
-      onWake();
+      wakes[channel]?.();
     },
     onLost: (error) => {
       isLost = true;
-      log.warn({ err: error, channel }, 'LISTEN was lost; polling until it is back');
+      log.warn({ err: error, channels }, 'LISTEN was lost; polling until it is back');
     },
   });
   onStop('listener', () => listener.close());

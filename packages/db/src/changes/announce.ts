@@ -4,6 +4,9 @@ import { arrayLiteral, ticketRows } from '../batch.ts';
 import type { Db } from '../open.ts';
 import { given, statement } from '../statement.ts';
 
+/** On which channel it is told that something happened. */
+export const EVENTS_CHANNEL = 'event_outbox';
+
 /** What this build can announce: while a later one is rolled out, its new topics are left to it. */
 const KNOWN_TOPICS = arrayLiteral(EVENT_TOPICS);
 
@@ -19,25 +22,31 @@ export interface OutboxLimits {
   leaseSeconds: number;
   /** At most this many rows are announced and undecided, so that a queue never outgrows what its consumers take. */
   maxPublished: number;
+  /**
+   * How long an event is left to those who take it straight from the outbox, in milliseconds of process time; 0: to nobody. Crowds, and what
+   * must be decided alone, are left to nobody.
+   */
+  headStartMs?: number;
   /** How many there are, for whoever counted them a moment ago ({@link countPublished}): to count costs as much as there are. */
   published?: number;
 }
 
 /**
  * pending -> published for the oldest rows, and a new lease for published rows whose lease is over. The latter keep their
- * fence, so a ticket that still waits in a queue stays good. A row that changed while it was locked is left to the next call.
+ * fence, so a ticket that still waits in a queue stays good. A row that changed while it was locked is left to the next call. What is older
+ * than a row that is announced is announced with it, whatever its head start, so that a person's events stay in order.
  *
  * Safe from any number of replicas at once: a row that another one holds is skipped.
  */
 export async function announceEvents(db: Db, limits: OutboxLimits): Promise<EventTicket[]> {
-  const { limit, leaseSeconds, maxPublished, published = null } = limits;
-  const rows = await announce(db, { limit, leaseSeconds, maxPublished, published, topics: KNOWN_TOPICS });
+  const { limit, leaseSeconds, maxPublished, headStartMs = 0, published = null } = limits;
+  const rows = await announce(db, { limit, leaseSeconds, maxPublished, headStartMs, published, topics: KNOWN_TOPICS });
   return rows.map(parseTicket);
 }
 
 type Announcing = Required<{ [Of in keyof OutboxLimits]: number | null }> & { topics: string };
 
-const announce = statement<EventRow, Announcing>(sql`
+const announce = statement<EventTicketRow, Announcing>(sql`
   with overdue as materialized (
     select ctid from event_outbox
      where status = 'published' and lease_until < (select clock_timestamp()) -- by the index: what is asked for each row is not
@@ -48,9 +57,14 @@ const announce = statement<EventRow, Announcing>(sql`
     select least(${given('limit')}::bigint - (select count(*) from overdue),
                  ${given('maxPublished')}::bigint
                    - coalesce(${given('published')}::bigint, (select count(*) from event_outbox where status = 'published'))) as rows
+  ), newest as materialized (
+    select id from event_outbox
+     where status = 'pending' and topic = any(${given('topics')}::text[])
+       and (bulk or alone or recorded_at <= (select clock_timestamp()) - make_interval(secs => ${given('headStartMs')}::float8 / 1000))
+     order by id desc limit 1
   ), fresh as materialized (
     select ctid from event_outbox
-     where status = 'pending' and topic = any(${given('topics')}::text[])
+     where status = 'pending' and topic = any(${given('topics')}::text[]) and id <= (select id from newest)
      order by id
      limit (select greatest(rows, 0) from room) for no key update skip locked
   ), again as (
@@ -68,9 +82,15 @@ const announce = statement<EventRow, Announcing>(sql`
   )
   select * from again union all select * from first order by id`);
 
-type EventRow = { id: string; fence: string; topic: EventTopic; organization_id: string; line_oa_id: string };
+export type EventTicketRow = {
+  id: string;
+  fence: string;
+  topic: EventTopic;
+  organization_id: string;
+  line_oa_id: string;
+};
 
-function parseTicket(row: EventRow): EventTicket {
+export function parseTicket(row: EventTicketRow): EventTicket {
   return {
     id: row.id,
     fence: row.fence,
@@ -79,6 +99,19 @@ function parseTicket(row: EventRow): EventTicket {
     lineOaId: row.line_oa_id,
   };
 }
+
+/**
+ * Milliseconds until the oldest event that waits may be announced; 0: it may be, and a call of {@link announceEvents} that did not was too full,
+ * or somebody takes it at this moment.
+ */
+export async function untilAnnounced(db: Db, headStartMs: number): Promise<number[]> {
+  const rows = await readOldest(db, { headStartMs, topics: KNOWN_TOPICS });
+  return rows.map(({ ms }) => Math.max(0, ms));
+}
+
+const readOldest = statement<{ ms: number }, { headStartMs: number; topics: string }>(sql`
+  select (extract(epoch from recorded_at - clock_timestamp()) * 1000 + ${given('headStartMs')}::float8)::float8 as ms
+    from event_outbox where status = 'pending' and topic = any(${given('topics')}::text[]) order by id limit 1`);
 
 /** How many rows are announced and not decided yet. */
 export async function countPublished(db: Db): Promise<number> {

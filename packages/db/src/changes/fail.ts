@@ -82,7 +82,7 @@ export async function giveUpEvent(tx: Tx, { id, fence }: Ticket): Promise<boolea
 export async function suspectEvents(db: Db | Tx, ids: readonly string[]): Promise<void> {
   await db.execute(sql`
     with held as materialized (
-      select id from event_outbox where id = any(${column(ids, 'bigint')}) and status = 'published' and not alone order by id for update
+      select id from event_outbox where id = any(${column(ids, 'bigint')}) and status <> 'dead' and not alone order by id for update
     )
     update event_outbox as event set alone = true from held where event.id = held.id`);
 }

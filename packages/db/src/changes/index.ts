@@ -1,11 +1,13 @@
 export {
   announceEvents,
   countPublished,
+  EVENTS_CHANNEL,
   type EventTicket,
   notifyQueueRatio,
   type OutboxLimits,
   outboxLag,
   releaseEvents,
+  untilAnnounced,
 } from './announce.ts';
 export { type ArchivedEvent, archivedNear, type EventsOf, findArchived, streamArchive } from './archive.ts';
 export { depthsOf } from './depth.ts';
@@ -22,3 +24,4 @@ export {
 export { type ReplayRange, replayable, replayEvents } from './replay.ts';
 export { retryEvents } from './retry.ts';
 export { peekEventUsers, takeEventAlone, takeEvents } from './take.ts';
+export { claimEvents, type TakenEvents, takeFreshEvents } from './take-fresh.ts';

@@ -42,15 +42,17 @@ async function take(
   return rows.map(parseEvent);
 }
 
+/** Writes what is `gone` into the archive. */
+export const ARCHIVED = sql`
+  insert into event_archive (event_id, topic, organization_id, line_oa_id, user_id, payload, bulk, occurred_at, recorded_at,
+                             cause_id, root_id, depth)
+  select event_id, topic, organization_id, line_oa_id, user_id, payload, bulk, occurred_at, recorded_at, cause_id, root_id, depth
+    from gone`;
+
 const takeRows = statement<EventRow, TicketValues & { suspects: boolean }>(sql`
   with held as materialized (
     select event.id from ${ticketedEvents(sql`and (not event.alone or ${given('suspects')}::boolean) for update`)}
   ), gone as (
     delete from event_outbox as event where event.id = any(array(select id from held)) returning event.*
-  ), kept as (
-    insert into event_archive (event_id, topic, organization_id, line_oa_id, user_id, payload, bulk, occurred_at, recorded_at,
-                               cause_id, root_id, depth)
-    select event_id, topic, organization_id, line_oa_id, user_id, payload, bulk, occurred_at, recorded_at, cause_id, root_id, depth
-      from gone
-  )
+  ), kept as (${ARCHIVED})
   select ${EVENT_COLUMNS}, replayed from gone order by id`);

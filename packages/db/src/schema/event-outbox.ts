@@ -4,9 +4,10 @@ import { boolean, index, jsonb, pgTable, smallint, text, unique, uuid } from 'dr
 import { id, instant, tenantColumns } from './columns.ts';
 
 /**
- * What happened and is not decided yet. Inserted by triggers, published by pg-listener, deleted into event_archive by the
- * transaction of trigger-worker that decides it.
- * idx_event_outbox_pending: the claim. idx_event_outbox_published: re-announcement and cap.
+ * What happened and is not decided yet. Inserted by triggers, deleted into event_archive by the transaction of trigger-worker that decides it:
+ * straight away, or once pg-listener has published it.
+ * idx_event_outbox_pending: the claim of pg-listener. idx_event_outbox_published: re-announcement and cap.
+ * idx_event_outbox_fresh: the claim of trigger-worker. idx_event_outbox_ahead: what goes before it.
  */
 export const eventOutbox = pgTable(
   'event_outbox',
@@ -37,6 +38,8 @@ export const eventOutbox = pgTable(
   (table) => [
     unique('event_outbox_event_id_key').on(table.eventId),
     index('idx_event_outbox_pending').on(table.id).where(sql`status = 'pending'`),
+    index('idx_event_outbox_fresh').on(table.id).where(sql`status = 'pending' and not bulk and not alone`),
+    index('idx_event_outbox_ahead').on(table.lineOaId, table.userId).where(sql`status = 'published' or bulk or alone`),
     index('idx_event_outbox_published').on(table.leaseUntil).where(sql`status = 'published'`),
   ],
 );

@@ -1,0 +1,100 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { lockUsers, type Tx } from '@dueline/db';
+import { claimEvents, type TakenEvents, takeFreshEvents } from '@dueline/db/changes';
+import { groupBy, TransientError } from '@dueline/kernel';
+import { withSpan } from '@dueline/runtime';
+import { type DecidedEvents, decideTaken } from './decide-events.ts';
+import type { DecideDeps } from './deps.ts';
+import { concludeEvents, handleTickets } from './handle-trigger-event.ts';
+import { decideInHand } from './in-hand.ts';
+import { whereMayBeAwaited } from './meet-waits.ts';
+
+/** Events that one transaction decides at most. */
+const EVENTS_AT_ONCE = 200;
+/** How long events of a batch that failed are this process's, in seconds: should it die meanwhile, they are announced to all. */
+const RETRY_LEASE_SECONDS = 5;
+/** Batches whose tickets are on their way to the broker while the next one is decided. */
+const HANDED_OVER_AT_ONCE = 4;
+
+/** Which events a batch took, and which of them a process may have died of. */
+interface Batch {
+  ids: readonly string[];
+  suspects: readonly string[];
+}
+
+/** What was decided, and a way to go on in its trace. */
+interface Decided {
+  readonly decided: DecidedEvents;
+  readonly inTrace: ReturnType<typeof AsyncLocalStorage.snapshot>;
+}
+
+/**
+ * The inline profile of events: takes what just happened out of the outbox and decides it, in one transaction and without the broker. What waits
+ * while a batch is decided makes the next one. Beside it stands which events it has in hand, because a crash leaves no trace of them. A batch
+ * that fails is claimed, and decided as if it had been announced: its halves, and so on.
+ *
+ * @returns A run that says whether anything was there: then there may be more. What a batch decided is handed over while the next one is taken.
+ */
+export function processEvents(deps: DecideDeps): () => Promise<boolean> {
+  const handingOver = new Set<Promise<void>>();
+  const handOver = async ({ decided, inTrace }: Decided) => {
+    try {
+      await inTrace(() => concludeEvents(deps, decided));
+    } catch (error) {
+      deps.log.error({ err: error }, 'what follows from decided events is left to the sweep');
+    }
+  };
+  return async () => {
+    await deps.ready();
+    const batch: Batch = { ids: [], suspects: [] };
+    try {
+      const result = await decideFresh(deps, batch);
+      if (result === undefined) return false;
+      deps.reach?.('process_event.committed');
+      const handing: Promise<void> = handOver(result).finally(() => handingOver.delete(handing));
+      handingOver.add(handing);
+      if (handingOver.size >= HANDED_OVER_AT_ONCE) await Promise.race(handingOver);
+    } catch (error) {
+      if (error instanceof TransientError || batch.ids.length === 0) throw error;
+      deps.log.warn({ err: error, events: batch.ids.length }, 'a batch of events failed; it is decided in parts');
+      await decideAgain(deps, batch);
+    }
+    return true;
+  };
+}
+
+/** One batch. Which events it takes is told to `batch`, for when it fails. */
+const decideFresh = (deps: DecideDeps, batch: Batch): Promise<Decided | undefined> =>
+  deps.gate.together(() =>
+    decideInHand(deps, 'event', async (tx, take) => {
+      const taken = await takeFreshEvents(tx, { limit: EVENTS_AT_ONCE });
+      if (taken === undefined) return undefined;
+      batch.ids = taken.ids;
+      batch.suspects = [...(await take(taken.ids)).keys()];
+      // Whoever has them in hand lost its transaction, or they would not be there to be taken: and perhaps its life.
+      if (batch.suspects.length > 0)
+        throw new Error(`${batch.suspects.length} of them are in the hand of another process`);
+      return decideBatch(deps, tx, taken);
+    }),
+  );
+
+const decideBatch = (deps: DecideDeps, tx: Tx, { ids, topic, read }: TakenEvents): Promise<Decided> =>
+  withSpan(`process ${topic}`, { attributes: { 'dueline.events': ids.length } }, async () => {
+    const events = read();
+    const awaited = await whereMayBeAwaited(deps.db, topic, events);
+    await lockUsers(
+      tx,
+      events.filter(({ lineOaId }) => awaited.has(lineOaId)),
+    );
+    const decided = await decideTaken(deps, tx, { events, awaited });
+    deps.reach?.('process_event.deciding');
+    return { decided, inTrace: AsyncLocalStorage.snapshot() };
+  });
+
+async function decideAgain(deps: DecideDeps, { ids, suspects }: Batch): Promise<void> {
+  const tickets = await claimEvents(deps.db, ids, { leaseSeconds: RETRY_LEASE_SECONDS, suspects });
+  for (const [topic, ofTopic] of groupBy(tickets, (ticket) => ticket.topic)) {
+    const handled = await handleTickets(deps, topic, { tickets: ofTopic, alone: false });
+    await handled.ids;
+  }
+}
