@@ -10,6 +10,7 @@ import {
 } from '@dueline/scheduled-cycles';
 import { expect, test } from 'vitest';
 import { runCycles } from '../src/cycles.ts';
+import { runRules } from '../src/rules/index.ts';
 
 async function withRule() {
   const own = await testDb();
@@ -90,6 +91,15 @@ test('who runs a cycle that must wait is told for what: an earlier one, a pause 
   expect(await runNow()).toMatch(/cycle \d+ begins$/);
   await db.$client.query('update line_oa set stopped_at = app_now()');
   expect(await runNow()).toMatch(/cycle \d+ waits: the account is stopped$/);
+});
+
+test('who switches a rule off whose cycle is due, and not begun yet, finds that cycle in the list, with why', async () => {
+  await using own = await withRule();
+  const { cycles, db, ruleId } = own;
+  await moveProductTime(db, 86_400);
+  const deps = { env: { DATABASE_URL: own.urlOf('ops') }, print: () => undefined, printError: expect.unreachable };
+  expect(await runRules({ ...deps, login: 'mika' }, ['disable', ruleId])).toBe(0);
+  expect((await cycles('list')).out).toMatch(/ 09:00:00 .* skipped: rule_disabled, and all others before .* 毎朝$/);
 });
 
 test('the next cycle is left out, once for each time it is said', async () => {

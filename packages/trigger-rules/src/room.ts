@@ -66,7 +66,7 @@ export async function holdRoom(tx: Tx, people: readonly (Person & Tenant)[]): Pr
       const of = held.get(personKey(asking));
       if (of === undefined) return true;
       const at = countedAt(of.caps, { decided: of.now, meantFor: asking.meantFor });
-      if (roomAt(of.caps, [...of.sent, ...of.taken], at) <= 0) return false;
+      if (of.caps.some((cap) => roomAt([cap], [...cap.edge, ...of.taken], at) <= 0)) return false;
       of.taken.push(at);
       return true;
     },
@@ -77,13 +77,17 @@ export async function holdRoom(tx: Tx, people: readonly (Person & Tenant)[]): Pr
   };
 }
 
-/** What was sent to a person, and what is taken, in microseconds. */
+/** What of the caps is left to a person, and what is taken, in microseconds. */
 interface Held {
   readonly person: Person;
-  readonly caps: readonly FrequencyCap[];
+  readonly caps: readonly CapLeft[];
   readonly now: number;
-  readonly sent: readonly number[];
   readonly taken: number[];
+}
+
+/** A cap with as many messages as there is room for now; `edge`: what was sent just before its window, and counts for who asks as of an earlier instant. */
+interface CapLeft extends FrequencyCap {
+  readonly edge: readonly number[];
 }
 
 /** Whether a `campaign` whose people are frozen counts for the caps of this person: it was not cancelled before it got to them. */
@@ -97,13 +101,15 @@ export const campaignReaches = (userId: SQL): SQL => sql`
          select from delivery where delivery.campaign_id = campaign.id and delivery.chunk_no = nearest.chunk_no
             and delivery.status in ('accepted', 'unknown')))))`;
 
+/** Arrays in the order of the caps, and of what lies at their edges; null: nothing does. */
 type TallyRow = {
   line_oa_id: string;
   user_id: string;
-  caps: FrequencyCap[];
   now: number;
-  sent: number[];
-  campaigns: number[];
+  windows: number[];
+  room: number[];
+  edge_windows: number[] | null;
+  edge_instants: number[] | null;
 };
 
 /** Instants as seconds of the epoch; a double tells microseconds apart. */
@@ -112,9 +118,11 @@ const micros = (seconds: number): number => Math.round(seconds * SECOND);
 async function holdTallies(tx: Tx, people: readonly (Person & Tenant)[]): Promise<Map<string, Held>> {
   const distinct = [...new Map(people.map((person) => [personKey(person), person])).values()];
   const col = (read: (person: Person & Tenant) => string, type: 'bigint' | 'text') => column(distinct.map(read), type);
+  const before = (seconds: SQL) => sql`app_now() - make_interval(secs => ${seconds})`;
   // as far back as any message is asked about: one that is late asks from the instant for which it was meant
-  const since = (lineOaId: SQL) => sql`app_now() - make_interval(secs => ${1 + LATE_PART}::float8 * (
-    select max(window_seconds) from frequency_cap as cap where cap.line_oa_id = ${lineOaId}))`;
+  const edgeOf = (seconds: SQL) => before(sql`${1 + LATE_PART}::float8 * ${seconds}`);
+  const longest = (lineOaId: SQL) =>
+    sql`(select max(window_seconds) from frequency_cap as cap where cap.line_oa_id = ${lineOaId})`;
   const { rows } = await tx.execute<TallyRow>(sql`
     with held as (
       insert into message_tally as tally (organization_id, line_oa_id, user_id)
@@ -123,24 +131,37 @@ async function holdTallies(tx: Tx, people: readonly (Person & Tenant)[]): Promis
        where exists (select from frequency_cap as cap where cap.line_oa_id = person.line_oa_id)
        order by line_oa_id, user_id
           on conflict (line_oa_id, user_id) do update
-         set sent_at = array(select at from unnest(tally.sent_at) as at where at > ${since(sql`tally.line_oa_id`)})
+         set sent_at = array(select at from unnest(tally.sent_at) as at where at > ${edgeOf(longest(sql`tally.line_oa_id`))})
       returning line_oa_id, user_id, sent_at
     )
-    select held.line_oa_id, held.user_id, date_part('epoch', app_now()) as now,
-           (select json_agg(json_build_object('maxMessages', max_messages, 'windowSeconds', window_seconds))
-              from frequency_cap as cap where cap.line_oa_id = held.line_oa_id) as caps,
-           array(select date_part('epoch', at) from unnest(held.sent_at) as at) as sent,
-           array(select date_part('epoch', campaign.frozen_at) from campaign
-                  where campaign.line_oa_id = held.line_oa_id and campaign.frozen_at > ${since(sql`held.line_oa_id`)}
-                    and ${campaignReaches(sql`held.user_id`)}) as campaigns
-      from held`);
+    select held.line_oa_id, held.user_id, date_part('epoch', app_now()) as now, left_now.windows, left_now.room,
+           edge.windows as edge_windows, edge.instants as edge_instants
+      from held
+     cross join lateral (
+       select held.sent_at || array(
+                select campaign.frozen_at from campaign
+                 where campaign.line_oa_id = held.line_oa_id and campaign.frozen_at > ${edgeOf(longest(sql`held.line_oa_id`))}
+                   and ${campaignReaches(sql`held.user_id`)}) as instants
+       offset 0) as sent
+     cross join lateral (
+       select array_agg(window_seconds) as windows,
+              array_agg((max_messages - (select count(*) from unnest(sent.instants) as at where at > ${before(sql`window_seconds`)}))::int) as room
+         from frequency_cap as cap where cap.line_oa_id = held.line_oa_id) as left_now
+     cross join lateral (
+       select array_agg(window_seconds) as windows, array_agg(date_part('epoch', at)) as instants
+         from frequency_cap as cap cross join unnest(sent.instants) as at
+        where cap.line_oa_id = held.line_oa_id
+          and at <= ${before(sql`window_seconds`)} and at > ${edgeOf(sql`window_seconds`)}) as edge`);
   return new Map(rows.map((row) => [`${row.line_oa_id}:${row.user_id}`, heldOf(row)]));
 }
 
-const heldOf = ({ line_oa_id, user_id, caps, now, sent, campaigns }: TallyRow): Held => ({
-  ...{ person: { lineOaId: line_oa_id, userId: user_id }, caps, now: micros(now) },
-  ...{ sent: [...sent, ...campaigns].map(micros), taken: [] },
-});
+function heldOf({ line_oa_id, user_id, now, windows, room, edge_windows, edge_instants }: TallyRow): Held {
+  const caps = windows.map((windowSeconds, n) => ({
+    ...{ windowSeconds, maxMessages: room[n] ?? 0 },
+    edge: (edge_instants ?? []).filter((_, at) => edge_windows?.[at] === windowSeconds).map(micros),
+  }));
+  return { person: { lineOaId: line_oa_id, userId: user_id }, caps, now: micros(now), taken: [] };
+}
 
 async function writeTaken(tx: Tx, held: readonly Held[]): Promise<void> {
   const places = held.flatMap(({ person, taken }) => taken.map((at) => ({ ...person, at: String(at) })));
