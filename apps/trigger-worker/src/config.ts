@@ -10,7 +10,7 @@ export const configSchema = workerConfig.extend({
   DATABASE_MAX_CONNECTIONS: z.coerce
     .number()
     .int()
-    .min(8) // one for each that decides (three lanes inline, two of the queue, one of events), and one on which they say what is in hand
+    .min(8) // one for each that decides (three lanes inline, one of events, two of each kind of queue), and one on which they say what is in hand
     .max(200)
     .default(10)
     .describe('Connections of this process.'),

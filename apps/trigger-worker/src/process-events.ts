@@ -35,7 +35,8 @@ interface Decided {
  *
  * @returns A run that says whether anything was there: then there may be more. What a batch decided is handed over while the next one is taken.
  */
-export function processEvents(deps: DecideDeps): () => Promise<boolean> {
+export function processEvents(given: DecideDeps): () => Promise<boolean> {
+  const deps = { ...given, claimedBy: `${given.claimedBy}+events` }; // with a hand of its own, beside that of due actions
   const handingOver = new Set<Promise<void>>();
   const handOver = async ({ decided, inTrace }: Decided) => {
     try {
@@ -70,18 +71,25 @@ const decideFresh = (deps: DecideDeps, batch: Batch): Promise<Decided | undefine
       const taken = await takeFreshEvents(tx, { limit: EVENTS_AT_ONCE });
       if (taken === undefined) return undefined;
       batch.ids = taken.ids;
-      batch.suspects = [...(await take(taken.ids)).keys()];
+      const [others, awaited] = await Promise.all([
+        take(taken.ids),
+        whereMayBeAwaited(deps.db, taken.topic, taken.tenants),
+      ]);
+      batch.suspects = [...others.keys()];
       // Whoever has them in hand lost its transaction, or they would not be there to be taken: and perhaps its life.
       if (batch.suspects.length > 0)
         throw new Error(`${batch.suspects.length} of them are in the hand of another process`);
-      return decideBatch(deps, tx, taken);
+      return decideBatch(deps, tx, { taken, awaited });
     }),
   );
 
-const decideBatch = (deps: DecideDeps, tx: Tx, { ids, topic, read }: TakenEvents): Promise<Decided> =>
+const decideBatch = (
+  deps: DecideDeps,
+  tx: Tx,
+  { taken: { ids, topic, read }, awaited }: { taken: TakenEvents; awaited: ReadonlySet<string> },
+): Promise<Decided> =>
   withSpan(`process ${topic}`, { attributes: { 'dueline.events': ids.length } }, async () => {
     const events = read();
-    const awaited = await whereMayBeAwaited(deps.db, topic, events);
     await lockUsers(
       tx,
       events.filter(({ lineOaId }) => awaited.has(lineOaId)),

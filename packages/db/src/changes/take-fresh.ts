@@ -1,4 +1,4 @@
-import { EVENT_TOPICS, type EventTopic } from '@dueline/contracts';
+import { EVENT_TOPICS, type EventTopic, type Tenant } from '@dueline/contracts';
 import { sql } from 'drizzle-orm';
 import { arrayLiteral, column } from '../batch.ts';
 import type { Db, Tx } from '../open.ts';
@@ -14,6 +14,8 @@ const KNOWN_TOPICS = arrayLiteral(EVENT_TOPICS);
 export interface TakenEvents {
   readonly ids: readonly string[];
   readonly topic: EventTopic;
+  /** Whose they are, in the order of `ids`. */
+  readonly tenants: readonly Tenant[];
   /** @throws PermanentError when one of them is not what its topic promises. */
   readonly read: () => OutboxEvent[];
 }
@@ -42,7 +44,8 @@ export async function takeFreshEvents(tx: Tx, { limit }: { limit: number }): Pro
   const rows = await takeFresh(tx, { limit, topics: KNOWN_TOPICS });
   const [first] = rows;
   if (first === undefined) return undefined;
-  return { ids: rows.map(({ id }) => id), topic: first.topic, read: () => rows.map(parseEvent) };
+  const tenants = rows.map((row) => ({ organizationId: row.organization_id, lineOaId: row.line_oa_id }));
+  return { ids: rows.map(({ id }) => id), topic: first.topic, tenants, read: () => rows.map(parseEvent) };
 }
 
 const takeFresh = statement<EventRow, { limit: number; topics: string }>(sql`
