@@ -22,7 +22,7 @@ export const configSchema = workerConfig.extend({
     .max(60_000)
     .default(50)
     .describe(
-      'How long an event is left to the inline profile of trigger-worker before it is announced here; 0 where that is off. Crowds are announced at once.',
+      'How long an event is left to the inline profile of trigger-worker before it is announced here; 0 where that is off. Crowds are not left to it.',
     ),
   OUTBOX_POLL_SECONDS: seconds({
     default: 1,

@@ -1,6 +1,6 @@
 import { EVENTS_CHANNEL, notifyQueueRatio, outboxLag, untilAnnounced } from '@dueline/db/changes';
 import { configOrExit, createDueAlarm, createLookAgain, shared } from '@dueline/runtime';
-import { runWorker, tellWhenWritten, wakeOnNotify } from '@dueline/worker-app';
+import { runWorker, tellWhenWritten, type Worker, wakeOnNotify } from '@dueline/worker-app';
 import { announceOutboxEvents } from './announce-events.ts';
 import { loadConfig } from './config.ts';
 
@@ -13,23 +13,7 @@ await runWorker('pg-listener', { ...config, readsByIndex: true, commitsUnsaved: 
     help: 'Events announced.',
     labels: ['topic'],
   });
-  const lag = shared(() => outboxLag(db));
-  metrics.gauge({
-    name: 'dueline_outbox_rows',
-    help: 'Events that are not decided yet.',
-    collect: async (gauge) => gauge.set((await lag()).rows),
-  });
-  metrics.gauge({
-    name: 'dueline_outbox_oldest_seconds',
-    help: 'Age of the oldest event that is not decided yet.',
-    collect: async (gauge) => gauge.set((await lag()).oldestSeconds),
-  });
-
-  metrics.gauge({
-    name: 'dueline_notify_queue_ratio',
-    help: "How full PostgreSQL's queue of notifications is, 0 to 1; full, every NOTIFY fails.",
-    collect: async (gauge) => gauge.set(await notifyQueueRatio(db)),
-  });
+  measureOutbox(worker);
 
   const headStartMs = config.INLINE_HEAD_START_MS;
   const lookAgain = createLookAgain();
@@ -68,6 +52,27 @@ await runWorker('pg-listener', { ...config, readsByIndex: true, commitsUnsaved: 
     wakes: { [EVENTS_CHANNEL]: wake.told },
   });
 });
+
+/** What is not decided yet, and whether hints still come through. */
+function measureOutbox({ db, metrics }: Pick<Worker, 'db' | 'metrics'>): void {
+  const lag = shared(() => outboxLag(db));
+  metrics.gauge({
+    name: 'dueline_outbox_rows',
+    help: 'Events that are not decided yet.',
+    collect: async (gauge) => gauge.set((await lag()).rows),
+  });
+  metrics.gauge({
+    name: 'dueline_outbox_oldest_seconds',
+    help: 'Age of the oldest event that is not decided yet.',
+    collect: async (gauge) => gauge.set((await lag()).oldestSeconds),
+  });
+
+  metrics.gauge({
+    name: 'dueline_notify_queue_ratio',
+    help: "How full PostgreSQL's queue of notifications is, 0 to 1; full, every NOTIFY fails.",
+    collect: async (gauge) => gauge.set(await notifyQueueRatio(db)),
+  });
+}
 
 /** Passes on the first of several hints once the head start of what it tells of is over. */
 function wakesAfter(ms: number, wake: () => void): { told(): void; stop(): void } {
