@@ -85,10 +85,20 @@ test('one trace leads from the change of an attribute to the request at LINE, th
 
   const pushes = () => collector.spans.filter(({ name }) => name === 'LINE push');
   await until(() => pushes().length >= 2);
-  await until(() => servicesOf(pushes()[0]).size >= 3);
+  await until(() => servicesOf(pushes()[0]).size >= 2);
   expect(new Set(pushes().map(({ traceId }) => traceId)).size).toBe(1);
-  expect([...servicesOf(pushes()[0])].sort()).toEqual(['line-delivery', 'pg-listener', 'trigger-worker']);
-  for (const push of pushes()) expect(rootOf(push)).toMatchObject({ service: 'pg-listener' });
+  expect([...servicesOf(pushes()[0])].sort()).toEqual(['line-delivery', 'trigger-worker']);
+  for (const push of pushes()) expect(rootOf(push)).toMatchObject({ service: 'trigger-worker' });
+});
+
+test('the trace of whoever wrote the change goes on to LINE where the event is decided straight from the outbox', async () => {
+  const { traceId, spanId } = await moveTraced('奈良', 7);
+  expect(await receiptsOf([7], 2)).toEqual(['later', 'now']);
+
+  const pushes = () => collector.spans.filter((span) => span.traceId === traceId && span.name === 'LINE push');
+  await until(() => pushes().length >= 2);
+  expect(pushes()).toHaveLength(2);
+  for (const push of pushes()) expect(rootOf(push).parentSpanId).toBe(spanId);
 });
 
 /** A change of an attribute by somebody who traces: the id of the trace and of the writer's span. */

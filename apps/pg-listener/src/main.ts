@@ -1,3 +1,4 @@
+import { EVENT_TOPICS } from '@dueline/contracts';
 import { EVENTS_CHANNEL, notifyQueueRatio, outboxLag, untilAnnounced } from '@dueline/db/changes';
 import { configOrExit, createDueAlarm, createLookAgain, shared } from '@dueline/runtime';
 import { runWorker, tellWhenWritten, type Worker, wakeOnNotify } from '@dueline/worker-app';
@@ -12,6 +13,7 @@ await runWorker('pg-listener', { ...config, readsByIndex: true, commitsUnsaved: 
     name: 'dueline_outbox_published_total',
     help: 'Events announced.',
     labels: ['topic'],
+    from0: { topic: EVENT_TOPICS },
   });
   measureOutbox(worker);
 

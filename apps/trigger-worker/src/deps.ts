@@ -1,3 +1,4 @@
+import type { EventTopic } from '@dueline/contracts';
 import type { Db } from '@dueline/db';
 import { recoverEventsInHand } from '@dueline/db/changes';
 import { unpublishDeliveries } from '@dueline/deliveries';
@@ -16,6 +17,8 @@ export interface DecideDeps {
   readonly handOver: (deliveries: readonly DeliveryTicket[]) => Promise<void>;
   /** Counts decisions, for metrics. */
   readonly onDecided: (kind: 'event' | 'scheduled_action', decision: string) => void;
+  /** Counts events that were taken and decided, and on which way they came, for metrics. */
+  readonly onTaken?: ((topic: EventTopic, profile: 'inline' | 'queue', count: number) => void) | undefined;
   /** Told how late an action was decided, in seconds, for metrics. */
   readonly onLate?: ((seconds: number) => void) | undefined;
   readonly reach?: Reach | undefined;

@@ -85,6 +85,7 @@ export const handleTickets = (
     idsOf: ({ taken }) => taken,
     conclude: (decided) => {
       if (decided.taken.length > 0) deps.reach?.('decide_event.committed');
+      deps.onTaken?.(topic, 'queue', decided.taken.length);
       return concludeEvents(deps, decided);
     },
     onFailure: (ticket, error) => recordFailure(deps, ticket, error),

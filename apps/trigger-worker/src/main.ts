@@ -32,23 +32,11 @@ const config = configOrExit(loadConfig, process.env);
 
 await runWorker('trigger-worker', { ...config, readsByIndex: true }, async (worker) => {
   const { db, broker, log, metrics, claimedBy, onStop, reach } = worker;
-  const decisions = metrics.counter({
-    name: 'dueline_decisions_total',
-    help: 'Decisions taken, by what was looked at and what was decided.',
-    labels: ['kind', 'decision'],
-    from0: { kind: ['event', 'scheduled_action'], decision: ['fired', 'failed'] },
-  });
-  const late = metrics.histogram({
-    name: 'dueline_action_lateness_seconds',
-    help: 'How long after its time an action was decided for good, in seconds of product time.',
-    buckets: LATENESS_SECONDS,
-  });
   const deps: DecideDeps = {
     db,
     log,
     handOver: handOverTo({ db, log, broker: tellWhenWritten(broker, reach && (() => reach('hand_over.written'))) }),
-    onDecided: (kind, decision) => decisions.inc({ kind, decision }),
-    onLate: (seconds) => late.observe(seconds),
+    ...countDecisions(metrics),
     reach,
     meet: createPoison({ userId: config.CRASH_ON_USER, log }),
     claimedBy,
@@ -88,6 +76,32 @@ await runWorker('trigger-worker', { ...config, readsByIndex: true }, async (work
   const wakes = { [DUE_CHANNEL]: startProcessing(worker, deps), [EVENTS_CHANNEL]: startProcessingEvents(worker, deps) };
   if (config.LISTEN_FOR_DUE) wakeOnNotify(worker, { url: config.DATABASE_URL_DIRECT ?? config.DATABASE_URL, wakes });
 });
+
+/** What is counted of decisions. */
+function countDecisions(metrics: Worker['metrics']): Pick<DecideDeps, 'onDecided' | 'onTaken' | 'onLate'> {
+  const decisions = metrics.counter({
+    name: 'dueline_decisions_total',
+    help: 'Decisions taken, by what was looked at and what was decided.',
+    labels: ['kind', 'decision'],
+    from0: { kind: ['event', 'scheduled_action'], decision: ['fired', 'failed'] },
+  });
+  const taken = metrics.counter({
+    name: 'dueline_events_taken_total',
+    help: 'Events that were decided, by topic and by the way on which they came: straight from the outbox (inline) or announced (queue).',
+    labels: ['topic', 'profile'],
+    from0: { topic: EVENT_TOPICS, profile: ['inline', 'queue'] },
+  });
+  const late = metrics.histogram({
+    name: 'dueline_action_lateness_seconds',
+    help: 'How long after its time an action was decided for good, in seconds of product time.',
+    buckets: LATENESS_SECONDS,
+  });
+  return {
+    onDecided: (kind, decision) => decisions.inc({ kind, decision }),
+    onTaken: (topic, profile, count) => taken.inc({ topic, profile }, count),
+    onLate: (seconds) => late.observe(seconds),
+  };
+}
 
 /** Pages of people who match a rule already, for as long as one is due and the interval lasts. */
 async function enrolWhileDue(deps: DecideDeps): Promise<void> {

@@ -1,13 +1,16 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { EventTopic } from '@dueline/contracts';
 import { lockUsers, type Tx } from '@dueline/db';
 import { claimEvents, type TakenEvents, takeFreshEvents } from '@dueline/db/changes';
-import { groupBy, TransientError } from '@dueline/kernel';
+import { groupBy } from '@dueline/kernel';
 import { withSpan } from '@dueline/runtime';
 import { type DecidedEvents, decideTaken } from './decide-events.ts';
 import type { DecideDeps } from './deps.ts';
 import { concludeEvents, handleTickets } from './handle-trigger-event.ts';
 import { decideInHand } from './in-hand.ts';
 import { whereMayBeAwaited } from './meet-waits.ts';
+import { createOutboxPlace } from './outbox-place.ts';
+import { isNotReady } from './split.ts';
 
 /** Events that one transaction decides at most. */
 const EVENTS_AT_ONCE = 200;
@@ -16,14 +19,16 @@ const RETRY_LEASE_SECONDS = 5;
 /** Batches whose tickets are on their way to the broker while the next one is decided. */
 const HANDED_OVER_AT_ONCE = 4;
 
-/** Which events a batch took, and which of them a process may have died of. */
+/** From which event on a batch looks, which it took, and which of them a process may have died of. */
 interface Batch {
+  readonly from: string;
   ids: readonly string[];
   suspects: readonly string[];
 }
 
 /** What was decided, and a way to go on in its trace. */
 interface Decided {
+  readonly topic: EventTopic;
   readonly decided: DecidedEvents;
   readonly inTrace: ReturnType<typeof AsyncLocalStorage.snapshot>;
 }
@@ -37,6 +42,7 @@ interface Decided {
  */
 export function processEvents(given: DecideDeps): () => Promise<boolean> {
   const deps = { ...given, claimedBy: `${given.claimedBy}+events` }; // with a hand of its own, beside that of due actions
+  const place = createOutboxPlace();
   const handingOver = new Set<Promise<void>>();
   const handOver = async ({ decided, inTrace }: Decided) => {
     try {
@@ -47,16 +53,18 @@ export function processEvents(given: DecideDeps): () => Promise<boolean> {
   };
   return async () => {
     await deps.ready();
-    const batch: Batch = { ids: [], suspects: [] };
+    const batch: Batch = { from: place.next(), ids: [], suspects: [] };
     try {
       const result = await decideFresh(deps, batch);
       if (result === undefined) return false;
       deps.reach?.('process_event.committed');
+      place.took(batch.ids);
+      deps.onTaken?.(result.topic, 'inline', batch.ids.length);
       const handing: Promise<void> = handOver(result).finally(() => handingOver.delete(handing));
       handingOver.add(handing);
       if (handingOver.size >= HANDED_OVER_AT_ONCE) await Promise.race(handingOver);
     } catch (error) {
-      if (error instanceof TransientError || batch.ids.length === 0) throw error;
+      if (isNotReady(error) || batch.ids.length === 0) throw error;
       deps.log.warn({ err: error, events: batch.ids.length }, 'a batch of events failed; it is decided in parts');
       await decideAgain(deps, batch);
     }
@@ -68,7 +76,7 @@ export function processEvents(given: DecideDeps): () => Promise<boolean> {
 const decideFresh = (deps: DecideDeps, batch: Batch): Promise<Decided | undefined> =>
   deps.gate.together(() =>
     decideInHand(deps, 'event', async (tx, take) => {
-      const taken = await takeFreshEvents(tx, { limit: EVENTS_AT_ONCE });
+      const taken = await takeFreshEvents(tx, { limit: EVENTS_AT_ONCE, from: batch.from });
       if (taken === undefined) return undefined;
       batch.ids = taken.ids;
       const [others, awaited] = await Promise.all([
@@ -96,7 +104,7 @@ const decideBatch = (
     );
     const decided = await decideTaken(deps, tx, { events, awaited });
     deps.reach?.('process_event.deciding');
-    return { decided, inTrace: AsyncLocalStorage.snapshot() };
+    return { topic, decided, inTrace: AsyncLocalStorage.snapshot() };
   });
 
 async function decideAgain(deps: DecideDeps, { ids, suspects }: Batch): Promise<void> {

@@ -25,10 +25,17 @@ export const events: Dashboard = {
         },
         {
           title: 'Announced',
-          description: 'Events that pg-listener announced, by topic.',
+          description: 'Events that pg-listener announced, by topic: crowds, and what nobody had decided before.',
           kind: 'timeseries',
           unit: 'ops',
           queries: [{ expr: perSecond('dueline_outbox_published_total', 'topic'), legend: '{{topic}}' }],
+        },
+        {
+          title: 'Events decided',
+          description: 'Straight from the outbox (inline), or announced before (queue).',
+          kind: 'timeseries',
+          unit: 'ops',
+          queries: [{ expr: perSecond('dueline_events_taken_total', 'profile'), legend: '{{profile}}' }],
         },
         {
           title: 'Decisions about events',

@@ -25,7 +25,7 @@ export interface TakenEvents {
  * however many are announced.
  */
 const IS_FRESH = sql`
-  event.status = 'pending' and not event.bulk and not event.alone and event.topic = any(${given('topics')}::text[])
+  event.id >= ${given('from')}::bigint and event.status = 'pending' and not event.bulk and not event.alone and event.topic = any(${given('topics')}::text[])
   and not exists (select from event_outbox as ahead
                    where ahead.line_oa_id = event.line_oa_id and ahead.user_id = event.user_id and ahead.id < event.id
                      and (ahead.status = 'published' or ahead.bulk or ahead.alone) and ahead.status <> 'dead'
@@ -38,17 +38,21 @@ const IS_FRESH = sql`
  *
  * It comes before the locks of people, other than in {@link takeEvents}: nobody who holds a person waits for an event that is not announced.
  *
+ * @param options.from The id from which on it looks.
  * @returns undefined: there was none.
  */
-export async function takeFreshEvents(tx: Tx, { limit }: { limit: number }): Promise<TakenEvents | undefined> {
-  const rows = await takeFresh(tx, { limit, topics: KNOWN_TOPICS });
+export async function takeFreshEvents(
+  tx: Tx,
+  { limit, from = '0' }: { limit: number; from?: string },
+): Promise<TakenEvents | undefined> {
+  const rows = await takeFresh(tx, { limit, from, topics: KNOWN_TOPICS });
   const [first] = rows;
   if (first === undefined) return undefined;
   const tenants = rows.map((row) => ({ organizationId: row.organization_id, lineOaId: row.line_oa_id }));
   return { ids: rows.map(({ id }) => id), topic: first.topic, tenants, read: () => rows.map(parseEvent) };
 }
 
-const takeFresh = statement<EventRow, { limit: number; topics: string }>(sql`
+const takeFresh = statement<EventRow, { limit: number; from: string; topics: string }>(sql`
   with oldest as materialized (
     select topic from event_outbox as event where ${IS_FRESH} order by id limit 1 for update skip locked
   ), held as materialized (
