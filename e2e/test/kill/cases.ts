@@ -39,8 +39,8 @@ const CASES: Readonly<Record<CrashPoint, Case>> = {
   'decide_event.deciding': worker,
   'decide_event.committed': worker,
   'decide_event.handled': worker,
-  'process_event.deciding': { ...worker, env: { INLINE_PROFILE: 'true' } },
-  'process_event.committed': { ...worker, env: { INLINE_PROFILE: 'true' } },
+  'process_event.deciding': { ...worker, env: { INLINE_PROFILE: 'true' }, away: 'pg-listener' }, // else it announces them before
+  'process_event.committed': { ...worker, env: { INLINE_PROFILE: 'true' }, away: 'pg-listener' },
   'announce_action.claimed': cron,
   'announce_action.written': cron,
   'announce_action.published': cron,
