@@ -13,7 +13,9 @@ import {
   decisions,
   later,
   message,
+  movedAccounts,
   setAttributes,
+  spoilMessagesTo,
   userId,
 } from './support.ts';
 
@@ -22,18 +24,6 @@ const PEOPLE = 5;
 const EVENTS = ACCOUNTS * PEOPLE;
 /** One begins at once, and the others wait for company; on a busy machine a second one begins at once, and they wait for the first that ends. */
 const MOST_TRANSACTIONS = 3;
-
-/** Accounts with a rule each, of which everybody moves. */
-async function movedAccounts(db: Db, users = PEOPLE): Promise<Tenant[]> {
-  const accounts: Tenant[] = [];
-  for (let n = 0; n < ACCOUNTS; n += 1) {
-    const tenant = await createTenant(db, users);
-    await createCityRule(db, tenant);
-    accounts.push(tenant);
-  }
-  await db.$client.query(`update line_user set attributes = '{"city": "Edo"}'`);
-  return accounts;
-}
 
 const messageOf = (tickets: readonly TenantTicket[], tenant: Tenant) =>
   message(tenant, { tickets: tickets.filter(({ lineOaId }) => lineOaId === tenant.lineOaId) });
@@ -55,7 +45,7 @@ const done = (events: number) => ({ outcome: 'done', detail: { events } });
 test('messages of many accounts that are here at the same time are decided together, each event by the rules of its own account', async () => {
   await using database = await testDb();
   const { db } = database;
-  const accounts = await movedAccounts(db);
+  const accounts = await movedAccounts(db, { accounts: ACCOUNTS, people: PEOPLE });
   const [stranger] = accounts;
   const tickets = await announceAll(db);
   const foreign = message(stranger ?? { organizationId: '0', lineOaId: '0' }, { tickets: tickets.slice(-1) });
@@ -82,12 +72,9 @@ test('messages of many accounts that are here at the same time are decided toget
 test('one event that spoils what was gathered costs itself only, whosever it is, and the others few transactions', async () => {
   await using database = await testDb();
   const { db } = database;
-  const accounts = await movedAccounts(db);
+  const accounts = await movedAccounts(db, { accounts: ACCOUNTS, people: PEOPLE });
   const bad = accounts[3]?.lineOaId;
-  await db.$client.query(`
-    create function spoil() returns trigger language plpgsql as $$ begin raise exception 'spoilt' using errcode = '22000'; end $$;
-    create trigger spoil before insert on delivery for each row when (new.line_oa_id = ${bad} and new.user_id = '${userId(2)}')
-      execute function spoil()`);
+  await spoilMessagesTo(db, { lineOaId: bad, person: 2, code: '22000' });
   const tickets = await announceAll(db);
 
   const { deps, outcomes, transactions } = await handleAll(
@@ -106,7 +93,7 @@ test('one event that spoils what was gathered costs itself only, whosever it is,
 test('a message that comes back is decided event by event, however many others are here', async () => {
   await using database = await testDb();
   const { db } = database;
-  const accounts = await movedAccounts(db);
+  const accounts = await movedAccounts(db, { accounts: ACCOUNTS, people: PEOPLE });
   const tickets = await announceAll(db);
   const messages = accounts.map((account, at) => ({ ...messageOf(tickets, account), deliveryCount: at === 2 ? 1 : 0 }));
 
@@ -120,7 +107,7 @@ test('a message that comes back is decided event by event, however many others a
 test('an event of which several messages in hand tell is decided once, and all are told so', async () => {
   await using database = await testDb();
   const { db } = database;
-  const accounts = await movedAccounts(db);
+  const accounts = await movedAccounts(db, { accounts: ACCOUNTS, people: PEOPLE });
   const tickets = await announceAll(db);
   const messages = accounts.map((account) => messageOf(tickets, account));
 
@@ -161,7 +148,7 @@ test('what happened to one person several times in one batch is decided in the o
 test('of accounts in one batch, waits are met where somebody waits, and nobody is locked where nobody does', async () => {
   await using database = await testDb();
   const { db } = database;
-  const accounts = await movedAccounts(db);
+  const accounts = await movedAccounts(db, { accounts: ACCOUNTS, people: PEOPLE });
   const waiting = accounts.slice(0, 2);
   for (const tenant of waiting) {
     await db.$client.query(

@@ -1,5 +1,4 @@
-import type { Tenant } from '@dueline/contracts';
-import { type Db, takeInHand } from '@dueline/db';
+import { takeInHand } from '@dueline/db';
 import { testDb } from '@dueline/db/testing';
 import { expect, test } from 'vitest';
 import { handleTriggerEvents } from '../src/handle-trigger-event.ts';
@@ -15,7 +14,9 @@ import {
   type Handled,
   later,
   message,
+  movedAccounts,
   setAttributes,
+  spoilMessagesTo,
   userId,
 } from './support.ts';
 
@@ -23,18 +24,6 @@ const ACCOUNTS = 4;
 const PEOPLE = 5;
 const EVENTS = ACCOUNTS * PEOPLE;
 const EVERYBODY = Array.from({ length: PEOPLE }, (_, n) => n);
-
-/** Accounts with a rule each, of which everybody moves. */
-async function movedAccounts(db: Db, people = PEOPLE): Promise<Tenant[]> {
-  const accounts: Tenant[] = [];
-  for (let n = 0; n < ACCOUNTS; n += 1) {
-    const tenant = await createTenant(db, people);
-    await createCityRule(db, tenant);
-    accounts.push(tenant);
-  }
-  await db.$client.query(`update line_user set attributes = '{"city": "Edo"}'`);
-  return accounts;
-}
 
 /** Runs until nothing is there; says how many batches were decided. */
 async function processAll(deps: Handled): Promise<number> {
@@ -52,7 +41,7 @@ async function processAll(deps: Handled): Promise<number> {
 test('what just happened in many accounts is taken and decided together, each event by the rules of its own account', async () => {
   await using database = await testDb();
   const { db } = database;
-  await movedAccounts(db);
+  await movedAccounts(db, { accounts: ACCOUNTS, people: PEOPLE });
   const deps = decideDeps(db);
 
   expect(await processAll(deps)).toBe(1);
@@ -75,7 +64,7 @@ test('what just happened in many accounts is taken and decided together, each ev
 test('processes that look at the same time decide each event once', async () => {
   await using database = await testDb();
   const { db } = database;
-  await movedAccounts(db, 120);
+  await movedAccounts(db, { accounts: ACCOUNTS, people: 120 });
   const all = Array.from({ length: 4 }, () => decideDeps(db));
 
   await Promise.all(all.map(processAll));
@@ -92,11 +81,8 @@ test.for(['22000', '57014'])(
   async (code) => {
     await using database = await testDb();
     const { db } = database;
-    const bad = (await movedAccounts(db))[2]?.lineOaId;
-    await db.$client.query(`
-    create function spoil() returns trigger language plpgsql as $$ begin raise exception 'spoilt' using errcode = '${code}'; end $$;
-    create trigger spoil before insert on delivery for each row when (new.line_oa_id = ${bad} and new.user_id = '${userId(2)}')
-      execute function spoil()`);
+    const bad = (await movedAccounts(db, { accounts: ACCOUNTS, people: PEOPLE }))[2]?.lineOaId;
+    await spoilMessagesTo(db, { lineOaId: bad, person: 2, code });
     const deps = decideDeps(db);
 
     await processAll(deps);
@@ -157,6 +143,30 @@ test('what happened to one person several times is decided in the order in which
   expect(await count(db, 'event_archive')).toBe(cities.length);
 });
 
+test('an event that commits late, under an id far below what was taken since, is found by a look soon after', async () => {
+  await using database = await testDb();
+  const { db } = database;
+  const tenant = await createTenant(db, 2);
+  await createCityRule(db, tenant);
+  const slow = await db.$client.connect();
+  try {
+    await slow.query('begin');
+    await slow.query(`update line_user set attributes = '{"city": "Edo"}' where user_id = $1`, [userId(0)]);
+    await slow.query("select setval(pg_get_serial_sequence('event_outbox', 'id'), 100000)");
+    await setAttributes(db, tenant, { city: 'Edo' }, [1]);
+    const run = processEvents(decideDeps(db));
+    expect(await run()).toBe(true);
+    expect(await run()).toBe(false);
+
+    await slow.query('commit');
+
+    await expect.poll(run, { timeout: 10_000 }).toBe(true);
+  } finally {
+    slow.release();
+  }
+  expect(await decisions(db)).toEqual({ 'fired: matched': 2 });
+});
+
 test('it stands beside the batch which events are in hand, and what this process has in hand of due actions stays there', async () => {
   await using database = await testDb();
   const { db } = database;
@@ -191,11 +201,13 @@ test('events that another process had in hand, and is not seen to have decided, 
   const ids = rows.map(({ id }) => id);
   await takeInHand(db, { claimedBy: 'gone:1', kind: 'event', ids, leaseSeconds: 60 });
   const deps = decideDeps(db);
+  const seen: string[] = [];
 
-  await processAll(deps);
+  const run = processEvents({ ...deps, reach: (point) => seen.push(point) });
+  while (await run());
 
-  const others = PEOPLE - ids.length;
-  await expect.poll(() => deps.handedOver.length).toBeGreaterThanOrEqual(others);
-  expect(await count(db, 'event_outbox', `id in (${ids.join(', ')}) and alone`)).toBe(await count(db, 'event_outbox'));
-  expect(await count(db, 'delivery')).toBe(PEOPLE - (await count(db, 'event_outbox')));
+  expect(seen).not.toContain('process_event.committed');
+  expect(seen.filter((point) => point === 'decide_event.committed')).toHaveLength(ids.length + 1); // the others together
+  expect(await count(db, 'event_outbox')).toBe(0);
+  expect(await count(db, 'delivery')).toBe(PEOPLE);
 });

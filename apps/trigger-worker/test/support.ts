@@ -39,6 +39,31 @@ export const createCityRule = (
     ...parts,
   });
 
+/** Accounts with a rule each, of which everybody moves. */
+export async function movedAccounts(
+  db: Db,
+  { accounts: howMany, people }: { accounts: number; people: number },
+): Promise<Tenant[]> {
+  const accounts: Tenant[] = [];
+  for (let n = 0; n < howMany; n += 1) {
+    const tenant = await createTenant(db, people);
+    await createCityRule(db, tenant);
+    accounts.push(tenant);
+  }
+  await db.$client.query(`update line_user set attributes = '{"city": "Edo"}'`);
+  return accounts;
+}
+
+/** Has every statement fail that makes a message to one person, with this SQLSTATE. */
+export const spoilMessagesTo = (
+  db: Db,
+  { lineOaId, person, code }: { lineOaId: string | undefined; person: number; code: string },
+) =>
+  db.$client.query(`
+    create function spoil() returns trigger language plpgsql as $$ begin raise exception 'spoilt' using errcode = '${code}'; end $$;
+    create trigger spoil before insert on delivery for each row when (new.line_oa_id = ${lineOaId} and new.user_id = '${userId(person)}')
+      execute function spoil()`);
+
 export const later = (seconds: number, reEvaluateConditions = false): RuleDraft<'send_message'>['actionConfig'] => ({
   messages: [{ type: 'text', text: 'hello, later' }],
   delay: { seconds, reEvaluateConditions },
