@@ -1,6 +1,6 @@
 import type { Tenant } from '@dueline/contracts';
 import { sql, type Tx } from '@dueline/db';
-import { isInDoubt, isProven, RETRY_KEY_HOURS } from './state.ts';
+import { isInDoubt, isProven, provenRequestId, RETRY_KEY_HOURS } from './state.ts';
 
 /** A delivery that nobody will ask LINE for any more. */
 export interface ClosedDelivery extends Tenant {
@@ -50,6 +50,7 @@ export async function closeOverdueDeliveries(tx: Tx): Promise<ClosedDelivery[]> 
        set status = case when late.proven then 'accepted' when late.ambiguous then 'unknown' else 'expired' end,
            fence = delivery.fence + 1,
            accepted_at = case when late.proven then app_now() end,
+           line_request_id = case when late.proven then ${provenRequestId} else delivery.line_request_id end,
            reason_code = case when late.proven then null when late.ambiguous then 'ambiguous' else 'too_late' end,
            updated_date = clock_timestamp()
       from late

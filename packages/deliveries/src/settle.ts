@@ -2,7 +2,7 @@ import { column, type Db, type SQL, sql, type Tx } from '@dueline/db';
 import { storableText } from '@dueline/kernel';
 import { endOfRefusal, insertParts, MOVED_COLUMNS, partsOf, type RefusalEnd } from './split.ts';
 import type { StartedDelivery } from './start.ts';
-import { isProven } from './state.ts';
+import { isProven, provenRequestId } from './state.ts';
 import { type AttemptOutcome, type NextStep, nextStep } from './verdict.ts';
 
 /** What LINE's answer, or its absence, told. */
@@ -84,7 +84,9 @@ export async function settleDeliveries(db: Db | Tx, settlements: readonly Settle
            fence = delivery.fence + 1,
            lease_until = null,
            accepted_at = case when held.next_status = 'accepted' then app_now() end,
-           line_request_id = coalesce(verdict.line_request_id, delivery.line_request_id),
+           line_request_id = case when held.next_status = 'accepted' and verdict.outcome not in ('accepted', 'already')
+                                  then ${provenRequestId}
+                                  else coalesce(verdict.line_request_id, delivery.line_request_id) end,
            line_accepted_request_id = verdict.accepted_request_id,
            next_attempt_at = app_now() + make_interval(secs => held.wait_ms / 1000.0),
            published_at = case when held.next_status = 'planned' then null else delivery.published_at end,

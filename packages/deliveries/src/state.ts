@@ -41,6 +41,11 @@ export const heedsQuietHours = sql`(account.quiet_from is not null and account.q
 export const isProven = sql`exists (select from delivery_attempt as proof
   where proof.delivery_id = delivery.id and proof.retry_key = delivery.retry_key and proof.outcome in ('accepted', 'already'))`;
 
+/** LINE's id of the request whose attempt tells so: of the one that was accepted rather than of one that LINE answered with "already". */
+export const provenRequestId = sql`(select proof.line_request_id from delivery_attempt as proof
+  where proof.delivery_id = delivery.id and proof.retry_key = delivery.retry_key and proof.outcome in ('accepted', 'already')
+  order by proof.outcome, proof.attempt_no limit 1)`;
+
 /** Whether the row `delivery` is a part that waits for the one before it, or was cancelled because of how that ended. */
 export const isFollowing = sql`(delivery.ordinal > 0 and delivery.group_size > 1
   and ((delivery.status = 'planned' and delivery.next_attempt_at = 'infinity')

@@ -74,32 +74,49 @@ test('an owner that lost its row and learns that LINE accepted it ends the row a
   expect(await stateOf(own.db, id)).toBe('accepted 3 - accepted');
 });
 
-test('while another owns the row, the late proof waits for it: an unclear answer of the other ends as accepted', async () => {
+/** A delivery whose first owner learns, late, that LINE accepted it, while its second owner is asking. */
+async function provenLate(outcome: 'accepted' | 'already') {
   const { id } = await plan(own.db, tenant);
   const zombie = await mustStart(own.db, tenant, id);
   await endLeases();
   await reapDeliveries(own.db);
   await ageAttempts();
   const second = await mustStart(own.db, tenant, id);
-  expect(await settle(own.db, zombie, { outcome: 'accepted' })).toBe(false);
-  expect(await settle(own.db, second, { outcome: 'ambiguous' })).toBe(true);
-  expect(await stateOf(own.db, id)).toBe('accepted 4 - accepted,ambiguous');
-});
+  expect(await settle(own.db, zombie, { outcome, lineRequestId: 'proof' })).toBe(false);
+  return { id, second };
+}
 
-test('what is proven accepted never ends as unknown, even if nobody may ask again', async () => {
-  const { id } = await plan(own.db, tenant);
-  const zombie = await mustStart(own.db, tenant, id);
-  await endLeases();
-  await reapDeliveries(own.db);
-  await ageAttempts();
-  await mustStart(own.db, tenant, id);
-  await settle(own.db, zombie, { outcome: 'accepted' });
-  await endLeases();
-  await reapDeliveries(own.db);
-  await moveProductTime(own.db, 24 * HOUR);
-  expect(await closeOverdue()).toHaveLength(1);
-  expect(await stateOf(own.db, id)).toMatch(/^accepted /);
-});
+const requestIdOf = async (id: string) => {
+  const ids = await columnOf(own.db, 'select line_request_id from delivery where id = $1', [id]);
+  return ids[0];
+};
+
+test.for(
+  (['accepted', 'already'] as const).flatMap((proof) =>
+    (['ambiguous', 'refused', 'throttled', 'auth', 'not_reached'] as const).map((answer) => [proof, answer] as const),
+  ),
+)(
+  'a late proof (%s) waits for who owns the row: %s ends as accepted, under the id of the proof',
+  async ([proof, answer]) => {
+    const { id, second } = await provenLate(proof);
+    expect(await settle(own.db, second, { outcome: answer, lineRequestId: 'of another answer' })).toBe(true);
+    expect(await stateOf(own.db, id)).toBe(`accepted 4 - ${proof},${answer}`);
+    expect(await requestIdOf(id)).toBe('proof');
+  },
+);
+
+test.for(['accepted', 'already'] as const)(
+  'what is proven (%s) never ends as unknown, even if nobody may ask again',
+  async (proof) => {
+    const { id } = await provenLate(proof);
+    await endLeases();
+    await reapDeliveries(own.db);
+    await moveProductTime(own.db, 24 * HOUR);
+    expect(await closeOverdue()).toHaveLength(1);
+    expect(await stateOf(own.db, id)).toMatch(/^accepted /);
+    expect(await requestIdOf(id)).toBe('proof');
+  },
+);
 
 test('a reaped delivery is ambiguous, and a later refusal does not end it', async () => {
   const { id } = await plan(own.db, tenant);
@@ -115,21 +132,6 @@ test('a reaped delivery is ambiguous, and a later refusal does not end it', asyn
   await letWaitsPass(own.db);
   expect(await mustStart(own.db, tenant, id)).toMatchObject({ attemptNo: 3, verdict: 'ambiguous' });
 });
-
-test.for(['accepted', 'already'] as const)(
-  'a delivery whose late owner was %s while another owned it ends accepted, though the other was refused',
-  async (outcome) => {
-    const { id } = await plan(own.db, tenant);
-    const zombie = await mustStart(own.db, tenant, id);
-    await endLeases();
-    await reapDeliveries(own.db);
-    await ageAttempts();
-    const probe = await mustStart(own.db, tenant, id);
-    expect(await settle(own.db, zombie, { outcome })).toBe(false);
-    await settle(own.db, probe, { outcome: 'refused' });
-    expect(await stateOf(own.db, id)).toBe(`accepted 4 - ${outcome},refused`);
-  },
-);
 
 test.for([
   ['sender:b', 'sender:eu:a', 0],
