@@ -40,6 +40,10 @@ export async function insertEverything(db: Db, tenant: Tenant): Promise<void> {
   });
   await insertRow(db, 'scheduled_trigger_execution', { ...ruled, scheduled_at: new Date() });
   await insertRow(db, 'cycle_schedule', { ...ruled, is_live: false });
+  await insertRow(db, 'superseded_calendar', {
+    ...{ ...ruled, source_config: {}, timezone: 'UTC', rule_version: 1, reason_code: 'rule_changed' },
+    ...{ plan_from: new Date(), superseded_at: new Date() },
+  });
   const campaign = await insertRow(db, 'campaign', { ...base, name: 'campaign', cast_type: 'broadcast' });
   await insertRow(db, 'campaign_chunk', { ...base, campaign_id: campaign.id, chunk_no: 0 });
   await insertRow(db, 'campaign_preview', {

@@ -36,6 +36,7 @@ const READ_ONLY = [
   'scheduled_trigger_execution',
   'month_quota',
   'sent_count',
+  'superseded_calendar',
   'trigger_rule_version',
   'user_rich_menu',
 ];

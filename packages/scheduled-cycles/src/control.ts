@@ -1,6 +1,7 @@
 import type { Tenant } from '@dueline/contracts';
 import { type SQL, sql, type Tx } from '@dueline/db';
 import { parseSchedule } from './schedule.ts';
+import { insertSkipped } from './skipped.ts';
 
 /** Why a cycle was not run, or was ended. */
 export type CycleReason =
@@ -87,10 +88,9 @@ export async function skipNextCycle(
   await tx.execute(sql`
       update cycle_schedule set next_run_at = ${next?.toISOString() ?? null}, fence = fence + 1, updated_date = clock_timestamp()
        where trigger_rule_id = ${triggerRuleId}`);
-  await tx.execute(sql`
-      insert into scheduled_trigger_execution (organization_id, line_oa_id, trigger_rule_id, scheduled_at, rule_version, status, reason_code, completed_at)
-      values (${tenant.organizationId}, ${tenant.lineOaId}, ${triggerRuleId}, ${skipped.toISOString()}, ${row.version}, 'skipped', 'by_person', app_now())
-          on conflict (trigger_rule_id, scheduled_at) do nothing`);
+  const { organizationId: organization_id, lineOaId: line_oa_id } = tenant;
+  const rule = { organization_id, line_oa_id, trigger_rule_id: triggerRuleId, version: row.version };
+  await insertSkipped(tx, rule, [{ at: skipped, reason: 'by_person' }]);
   return skipped.toISOString();
 }
 

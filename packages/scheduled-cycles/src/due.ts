@@ -12,6 +12,7 @@ export async function cyclesWithin(db: Db, withinMs: number): Promise<number[]> 
       join organization on organization.id = schedule.organization_id and organization.stopped_at is null
      where next_run_at <= app_now() + make_interval(secs => ${withinMs / 1_000})
     union select 0 where exists (select from cycle_schedule where is_live and planned_at is null)
+                      or exists (select from superseded_calendar)
      order by wait`);
   return rows.map(({ wait }) => wait);
 }

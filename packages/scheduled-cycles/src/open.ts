@@ -1,7 +1,8 @@
-import { column, type Db, inTransaction, sql, type Tx } from '@dueline/db';
+import { type Db, inTransaction, sql, type Tx } from '@dueline/db';
 import { PermanentError } from '@dueline/kernel';
 import { type DueCycles, planCycles } from './misfire.ts';
 import { parseSchedule, type Schedule } from './schedule.ts';
+import { insertSkipped, instants, type SkippedCycle } from './skipped.ts';
 
 type DueRow = {
   trigger_rule_id: string;
@@ -65,9 +66,11 @@ async function openOfRule(tx: Tx, row: DueRow): Promise<{ opened: number; skippe
   if (schedule === undefined) {
     // what was a calendar when it was planned is none any more (a zone that was renamed): the planning says so
     await tx.execute(sql`
-      update cycle_schedule set plan_from = next_run_at - interval '1 millisecond', next_run_at = null, planned_at = null, fence = fence + 1
+      update cycle_schedule set plan_from = app_now(), next_run_at = null, planned_at = null, fence = fence + 1
        where trigger_rule_id = ${row.trigger_rule_id}`);
-    return { opened: 0, skipped: 0 };
+    const [at, othersBefore] = [new Date(Number(row.due)), new Date(Number(row.now))];
+    await insertSkipped(tx, row, [{ at, reason: 'rule_invalid', othersBefore }]);
+    return { opened: 0, skipped: 1 };
   }
   const { misfire, catchUpSeconds } = schedule.config;
   const due = planCycles(schedule.calendar, {
@@ -80,7 +83,7 @@ async function openOfRule(tx: Tx, row: DueRow): Promise<{ opened: number; skippe
      where trigger_rule_id = ${row.trigger_rule_id}`);
   const { runs, overlapping } = await applyOverlap(tx, row, { schedule, runs: due.runs });
   await insertCycles(tx, row, { runs, waitsItsTurn: schedule.config.overlap !== 'allow' });
-  await insertSkipped(tx, row, { due, overlapping });
+  await insertSkipped(tx, row, leftOut(due, overlapping));
   const last = runs.at(-1);
   return {
     opened: runs.length,
@@ -126,31 +129,10 @@ async function insertCycles(
         on conflict (trigger_rule_id, scheduled_at) do nothing`);
 }
 
-async function insertSkipped(
-  tx: Tx,
-  row: DueRow,
-  { due, overlapping }: { due: DueCycles; overlapping: readonly Date[] },
-): Promise<void> {
-  const skipped = [...due.skipped, ...overlapping];
-  const uncounted = due.uncounted === undefined ? [] : [due.uncounted];
-  if (skipped.length + uncounted.length === 0) return;
-  const all = [...uncounted.map(({ from }) => from), ...skipped];
-  const reasons = [...[...uncounted, ...due.skipped].map(() => 'misfire'), ...overlapping.map(() => 'overlap')];
-  const messages = [
-    ...uncounted.map(({ until }) => `and all others before ${until.toISOString()}`),
-    ...skipped.map(() => null),
-  ];
-  await tx.execute(sql`
-    insert into scheduled_trigger_execution (organization_id, line_oa_id, trigger_rule_id, scheduled_at, rule_version, status, reason_code,
-                                             error_message, completed_at)
-    select ${row.organization_id}::bigint, ${row.line_oa_id}::bigint, ${row.trigger_rule_id}::bigint, at, ${row.version}::integer, 'skipped', reason,
-           message, app_now()
-      from unnest(${instants(all)}, ${column(reasons, 'text')}, ${column(messages, 'text')}) as skipped (at, reason, message)
-        on conflict (trigger_rule_id, scheduled_at) do nothing`);
-}
-
-const instants = (dates: readonly Date[]) =>
-  column(
-    dates.map((at) => at.toISOString()),
-    'timestamptz',
-  );
+const leftOut = ({ uncounted, skipped }: DueCycles, overlapping: readonly Date[]): SkippedCycle[] => [
+  ...(uncounted === undefined
+    ? []
+    : [{ at: uncounted.from, reason: 'misfire' as const, othersBefore: uncounted.until }]),
+  ...skipped.map((at) => ({ at, reason: 'misfire' as const })),
+  ...overlapping.map((at) => ({ at, reason: 'overlap' as const })),
+];

@@ -2,6 +2,7 @@ import type { Tenant } from '@dueline/contracts';
 import { type Db, inTransaction, sql, type Tx } from '@dueline/db';
 import { PermanentError } from '@dueline/kernel';
 import { parseSchedule } from './schedule.ts';
+import { leaveOutSuperseded } from './superseded.ts';
 
 /** A rule whose schedule cannot be read: it has no cycles until it is changed. */
 export interface ScheduleProblem extends Tenant {
@@ -20,16 +21,17 @@ type UnplannedRow = {
 
 /**
  * Computes when the next cycle is due, for at most 100 rules that are new or were changed: the first time after the change, never one before. It
- * may have come before anybody was there to plan it.
+ * may have come before anybody was there to plan it. What a rule had due by calendars that were changed before they were planned becomes skipped cycles.
  *
  * @param options.onProblem In the same transaction, for each rule whose schedule cannot be read.
- * @returns How many it planned.
+ * @returns How many it planned, or found changed before they were.
  */
 export function planSchedules(
   db: Db,
   { onProblem }: { onProblem: (tx: Tx, problem: ScheduleProblem) => Promise<void> },
 ): Promise<number> {
   return inTransaction(db, async (tx) => {
+    const superseded = await leaveOutSuperseded(tx);
     const { rows } = await tx.execute<UnplannedRow>(sql`
       select schedule.trigger_rule_id, schedule.organization_id, schedule.line_oa_id, rule.source_config, account.timezone,
              extract(epoch from coalesce(schedule.plan_from, app_now())) * 1000 as from
@@ -47,7 +49,7 @@ export function planSchedules(
            set next_run_at = ${next}, problem = ${problem}, planned_at = clock_timestamp(), fence = fence + 1, updated_date = clock_timestamp()
          where trigger_rule_id = ${row.trigger_rule_id}`);
     }
-    return rows.length;
+    return superseded + rows.length;
   });
 }
 

@@ -134,6 +134,7 @@ export const PRIVILEGES: Readonly<Record<AppWithRole, Readonly<Record<string, Ri
     scheduled_action: CHANGES,
     scheduled_trigger_execution: WRITES,
     cycle_schedule: CHANGES,
+    superseded_calendar: { select: ALL, delete: true, holds: 'id' },
     trigger_rule: READS,
     trigger_log: ADDS,
     attention_item: ADDS,

@@ -41,6 +41,7 @@ export { scheduledAction } from './scheduled-action.ts';
 export { scheduledActionEdit } from './scheduled-action-edit.ts';
 export { scheduledTriggerExecution } from './scheduled-trigger-execution.ts';
 export { sentCount, sentCountDay } from './sent-count.ts';
+export { supersededCalendar } from './superseded-calendar.ts';
 export { trackedLink } from './tracked-link.ts';
 export { triggerLog } from './trigger-log.ts';
 export { triggerRule, triggerRuleVersion } from './trigger-rule.ts';
