@@ -101,7 +101,10 @@ function readSchedule({ source_config, timezone }: DueRow): Schedule | undefined
   }
 }
 
-/** Cycles that meet an earlier one which is not over: with `queue` one waits, unless another does already; several that are made up for at once all do. */
+/**
+ * Cycles that meet an earlier one which is not over: with `queue` one waits, unless another one of the calendar does already; several that are made up for
+ * at once all do. What a person runs takes no place of the calendar's.
+ */
 async function applyOverlap(
   tx: Tx,
   { trigger_rule_id }: DueRow,
@@ -109,11 +112,11 @@ async function applyOverlap(
 ): Promise<{ runs: readonly Date[]; overlapping: readonly Date[] }> {
   const { overlap } = schedule.config;
   if (overlap === 'allow' || runs.length === 0) return { runs, overlapping: [] };
-  const { rowCount } = await tx.execute(
-    sql`select from scheduled_trigger_execution where trigger_rule_id = ${trigger_rule_id} and status = 'processing' limit 2`,
-  );
-  const mostOpen = overlap === 'queue' ? 1 : 0;
-  return (rowCount ?? 0) <= mostOpen ? { runs, overlapping: [] } : { runs: [], overlapping: runs };
+  const { rows: open } = await tx.execute<{ origin: 'cron' | 'manual' }>(sql`
+    select origin from scheduled_trigger_execution where trigger_rule_id = ${trigger_rule_id} and status = 'processing'
+     order by scheduled_at`);
+  const inTheWay = overlap === 'queue' ? open.slice(1).filter(({ origin }) => origin === 'cron') : open;
+  return inTheWay.length === 0 ? { runs, overlapping: [] } : { runs: [], overlapping: runs };
 }
 
 async function insertCycles(

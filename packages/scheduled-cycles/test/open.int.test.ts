@@ -175,6 +175,44 @@ test.for<[string, Config, string[]]>([
   expect(await cycles(own.db)).toEqual(expected.map((line, n) => `2100-01-01T0${n + 1}:00 ${line}`));
 });
 
+// a rule of each hour: its cycles on the hour, and what a person runs at ten past; `over` ends the earliest one that is open
+const RUN = 'run';
+const OVER = 'over';
+test.for<[string, Config['overlap'], readonly (number | typeof RUN | typeof OVER)[], string[]]>([
+  ['one that waits leaves the place to the calendar', 'queue', [1, RUN, 2], ['processing', 'manual', 'processing']],
+  ['two do', 'queue', [1, RUN, RUN, 2], ['processing', 'manual', 'manual', 'processing']],
+  ['one that reads is waited for', 'queue', [1, OVER, RUN, 2], ['completed', 'manual', 'processing']],
+  [
+    'a second one of the calendar is left out all the same',
+    'queue',
+    [1, RUN, 2, 3],
+    ['processing', 'manual', 'processing', 'skipped overlap'],
+  ],
+  [
+    'and when the one of the person reads',
+    'queue',
+    [1, RUN, 2, OVER, 3],
+    ['completed', 'manual', 'processing', 'skipped overlap'],
+  ],
+  ['with skip it is one that is not over', 'skip', [1, OVER, RUN, 2], ['completed', 'manual', 'skipped overlap']],
+])('a cycle that a person runs takes no place of a regular one: %s', async ([, overlap, steps, expected]) => {
+  const triggerRuleId = await plannedRule(own.db, tenant, { ...hourly, overlap });
+  let minutes = 0;
+  for (const step of steps) {
+    if (step === OVER)
+      await own.db.$client.query(`
+        update scheduled_trigger_execution set status = 'completed', read_all = true, high_user_id = '', fence = fence + 1
+         where id = (select id from scheduled_trigger_execution where status = 'processing' order by scheduled_at limit 1)`);
+    minutes = typeof step === 'number' ? step * 60 : minutes + 10;
+    await travelTo(own.db, new Date(Date.parse('2100-01-01T00:00:01Z') + minutes * 60_000).toISOString());
+    if (step === RUN) await by(runCycleNow, tenant, { triggerRuleId });
+    else if (step !== OVER) await open();
+  }
+  expect(await cycles(own.db, `reason_code, case origin when 'manual' then origin end`)).toEqual(
+    expected.map((line) => expect.stringMatching(new RegExp(`${line === 'manual' ? 'processing manual' : line}$`))),
+  );
+});
+
 test('a stopped account opens nothing; when it goes on, what it missed is a misfire', async () => {
   await plannedRule(own.db, tenant, hourly);
   await own.db.$client.query('update line_oa set stopped_at = app_now()');
