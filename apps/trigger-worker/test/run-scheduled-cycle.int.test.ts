@@ -12,7 +12,7 @@ import {
 import { cancelDeliveries } from '@dueline/deliveries';
 import { operate } from '@dueline/scheduled-actions';
 import { announceCycles, cancelCycle, countCycles, openCycles, planSchedules } from '@dueline/scheduled-cycles';
-import { createRule, deleteRule } from '@dueline/trigger-rules';
+import { createRule, deleteRule, setFrequencyCap } from '@dueline/trigger-rules';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { processDueActions } from '../src/process-due-actions.ts';
 import { runScheduledCycles } from '../src/run-scheduled-cycle.ts';
@@ -154,30 +154,57 @@ test('a process that is told to stop gives the cycle back, and another goes on w
   expect(await columnOf(db, 'select user_id from scheduled_action order by user_id')).toEqual(people);
 });
 
-test('a rule of each hour that fires once an hour fires in each, though people are read sooner after the hour than before', async () => {
-  await insertUsers(db, tenant, 1);
+/** Opens, reads and decides what is due by the calendar. */
+const goThrough = async () => {
+  await openCycles(db, { limit: 10 });
+  await run({ tickets: await announceCycles(db, { limit: 10, againAfterSeconds: 60 }) });
+  await decideDue();
+  await countCycles(db);
+};
+/** A rule of each hour; moves product time to the next hour, and some seconds into it. */
+async function hourlyRule(draft: object): Promise<(secondsIntoHour: number) => Promise<void>> {
   await createRule(db, tenant, {
-    ...{
-      name: 'hourly',
-      sourceType: 'scheduled_time',
-      frequency: 'once_per_hour',
-      sourceConfig: { cron: '0 * * * *' },
-    },
+    ...{ name: 'hourly', sourceType: 'scheduled_time', sourceConfig: { cron: '0 * * * *' } },
     ...{ actionType: 'send_message', actionConfig: { messages: [{ type: 'text', text: 'もうすぐ' }] } },
+    ...draft,
   } as Draft);
   await planSchedules(db, { onProblem: async (_tx, { problem }) => expect(problem).toBeUndefined() });
-  const [intoHour] = await columnOf(db, 'select extract(epoch from app_now())::bigint % 3600');
-  const readAfter = async (seconds: number) => {
-    await moveProductTime(db, seconds);
-    await openCycles(db, { limit: 10 });
-    await run({ tickets: await announceCycles(db, { limit: 10, againAfterSeconds: 60 }) });
-    await decideDue();
-    await countCycles(db);
+  return async (secondsIntoHour) => {
+    const [intoHour] = await columnOf(db, 'select extract(epoch from app_now()) % 3600');
+    await moveProductTime(db, 3_600 - Number(intoHour) + secondsIntoHour);
+    await goThrough();
   };
-  await readAfter(3_600 - Number(intoHour) + 1_800);
-  await readAfter(1_860);
+}
+
+test('a rule of each hour that fires once an hour fires in each, though people are read sooner after the hour than before', async () => {
+  await insertUsers(db, tenant, 1);
+  const nextHour = await hourlyRule({ frequency: 'once_per_hour' });
+  await nextHour(1_800);
+  await nextHour(60);
   expect(await log()).toEqual(['fired due 2', 'scheduled matched 2']);
 });
+
+test.for([
+  ['that is at once', undefined],
+  ['whose date has passed', { mode: 'relativeToDate', to: { attribute: 'born' }, offsetDays: 0, whenPast: 'fire' }],
+])(
+  'what a cycle sends %s counts for the cap at the instant that the calendar names, whenever its people were read',
+  async ([, delay]) => {
+    await insertUsers(db, tenant, 1);
+    await db.$client.query(`update line_user set attributes = '{"born": "2001-02-03"}'`);
+    await setFrequencyCap(db, tenant, { maxMessages: 1, windowSeconds: 3_600 });
+    const messages = [{ type: 'text', text: 'もうすぐ' }];
+    const nextHour = await hourlyRule({ frequency: 'every_time', actionConfig: { messages, ...(delay && { delay }) } });
+    await nextHour(25); // a cap of an hour forgives 36 seconds
+    await nextHour(2);
+    await nextHour(20);
+    const decided = await columnOf(
+      db,
+      `select concat_ws(' ', decision, reason_code) from trigger_log where reason_code in ('due', 'frequency_cap')`,
+    );
+    expect(decided).toEqual(['fired due', 'fired due', 'fired due']);
+  },
+);
 
 const cancelIt = async () => {
   const [executionId = ''] = (await columnOf(db, 'select id from scheduled_trigger_execution')).map(String);

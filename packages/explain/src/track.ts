@@ -1,4 +1,5 @@
 import { column, sql, type Tx } from '@dueline/db';
+import { cycleInstant } from '@dueline/scheduled-actions';
 import { campaignReaches, countedAt, LATE_PART, type TriggerRule } from '@dueline/trigger-rules';
 import type { Moment } from './limits-then.ts';
 import type { Account } from './rule-then.ts';
@@ -89,10 +90,11 @@ async function loadSent(tx: Tx, account: Account, { rule, before, until, ofActio
     user_id: string;
     decided: string;
     due: string | null;
+    cycle: string | null;
     put_off: string | null;
   }>(sql`
     select log.user_id, ${MICROS(sql`log.created_date`)} as decided, ${MICROS(sql`action.due_at`)} as due,
-           ${MICROS(sql`action.execute_at`)} as put_off
+           ${MICROS(cycleInstant)} as cycle, ${MICROS(sql`action.execute_at`)} as put_off
       from trigger_log as log left join trigger_rule as sender on sender.id = log.trigger_rule_id
       left join scheduled_action as action on action.id = log.scheduled_action_id
      where ${ofAccount(account)} and log.user_id = any(${ids})
@@ -103,15 +105,15 @@ async function loadSent(tx: Tx, account: Account, { rule, before, until, ofActio
               select from scheduled_action as own
                where own.id = ${ofAction ?? null} and (action.execute_at, action.id) < (own.execute_at, own.id)))
      union all
-    select person.user_id, ${MICROS(sql`campaign.frozen_at`)}, null, null
+    select person.user_id, ${MICROS(sql`campaign.frozen_at`)}, null, null, null
       from unnest(${ids}) as person (user_id) cross join campaign
      where campaign.line_oa_id = ${account.lineOaId} and campaign.organization_id = ${account.organizationId}
        and campaign.frozen_at > ${instant(since)} and campaign.frozen_at < ${instant(until)}
        and ${campaignReaches(sql`person.user_id`)}`);
-  const countedOf = ({ decided, due, put_off }: (typeof rows)[number]) =>
+  const countedOf = ({ decided, due, cycle, put_off }: (typeof rows)[number]) =>
     countedAt(account.caps, {
       decided: Number(decided),
-      meantFor: [due, put_off].flatMap((at) => (at === null ? [] : Number(at))),
+      meantFor: [due, cycle, put_off].flatMap((at) => (at === null ? [] : Number(at))),
     });
   const byUser = Map.groupBy(rows, ({ user_id }) => user_id);
   return new Map([...byUser].map(([userId, of]) => [userId, of.map(countedOf)]));
@@ -123,9 +125,11 @@ export async function countedOfAction(
   account: Account,
   { actionId, at }: { readonly actionId: string; readonly at: number },
 ): Promise<number> {
-  const { rows } = await tx.execute<{ due: string; put_off: string }>(sql`
-    select ${MICROS(sql`due_at`)} as due, ${MICROS(sql`execute_at`)} as put_off from scheduled_action
+  const { rows } = await tx.execute<{ due: string; cycle: string | null; put_off: string }>(sql`
+    select ${MICROS(sql`due_at`)} as due, ${MICROS(cycleInstant)} as cycle, ${MICROS(sql`execute_at`)} as put_off from scheduled_action as action
      where id = ${actionId} and line_oa_id = ${account.lineOaId} and organization_id = ${account.organizationId}`);
-  const meantFor = rows.flatMap(({ due, put_off }) => [Number(due), Number(put_off)]);
+  const meantFor = rows.flatMap(({ due, cycle, put_off }) =>
+    [due, cycle, put_off].flatMap((instant) => (instant === null ? [] : Number(instant))),
+  );
   return countedAt(account.caps, { decided: at, meantFor });
 }

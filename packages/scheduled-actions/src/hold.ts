@@ -2,6 +2,7 @@ import { CYCLE_KEY_PREFIX, type Delay, type TenantTicket } from '@dueline/contra
 import { sql, type Tx, tenantTicketRows } from '@dueline/db';
 import { ACTION, type ActionRow, parseAction, readDocument, type StoredAction } from './action-row.ts';
 import type { Claim } from './claim.ts';
+import { cycleInstant } from './cycle-instant.ts';
 import { type DueRow, IS_DUE, PLACE, takeDue } from './due-rows.ts';
 
 /** A row, locked by the transaction that decides it. */
@@ -76,7 +77,8 @@ const HELD = sql`
                                       account.spread_minutes, user_id, action.id)) #>> '{}' end as quiet_until,
   case when exists (select from frequency_cap as cap where cap.line_oa_id = action.line_oa_id)
         and not exists (select from trigger_rule as rule where rule.id = action.trigger_rule_id and rule.exempt_from_caps)
-       then array[date_part('epoch', due_at), date_part('epoch', execute_at)] end as meant_for,
+       then array_remove(array[date_part('epoch', due_at), date_part('epoch', ${cycleInstant}), date_part('epoch', execute_at)], null)
+       end as meant_for,
   extract(epoch from app_now() - execute_at)::float8 as late`;
 
 const ACTION_WITH_ACCOUNT = sql`

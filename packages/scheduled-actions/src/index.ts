@@ -3,6 +3,7 @@ export { anchorRef, type MovedAnchor, type Recomputed, recomputeAnchored } from 
 export { whereAwaited } from './awaited.ts';
 export { type Claim, type ClaimedTicket, type ClaimProfile, claimBatch, claimHeld } from './claim.ts';
 export { type Recovered, recoverActionsInHand, stillOpen, suspectActions } from './crashes.ts';
+export { cycleInstant } from './cycle-instant.ts';
 export {
   type BranchedAction,
   type CancelReason,
