@@ -1,12 +1,15 @@
+import { openAttention } from '@dueline/attention';
 import type { Delay, SourceType, Tenant, Ticket, Tickets } from '@dueline/contracts';
 import { inTransaction, type Tx } from '@dueline/db';
 import { discarded, type Handler } from '@dueline/mq';
-import { type ActionToSchedule, haveDates, scheduleMany } from '@dueline/scheduled-actions';
+import { type ActionToSchedule, haveDates, insertFailed, scheduleMany } from '@dueline/scheduled-actions';
 import {
   type Cycle,
   cycleDedupKey,
   endCycle,
-  type PageResult,
+  PAGE_SIZE,
+  type PageOptions,
+  pageSizeOf,
   readPage,
   releaseCycle,
   takeCycle,
@@ -21,7 +24,9 @@ import {
   ruleFields,
   type ScheduledRule,
 } from '@dueline/trigger-rules';
+import { attentionItems } from './attention-items.ts';
 import type { DecideDeps } from './deps.ts';
+import { type Reading, readOrSplit } from './read-or-split.ts';
 
 /** How long one message reads a cycle before it gives it back, so that cycles of other accounts have their turn. */
 const TURN_MS = 20_000;
@@ -52,8 +57,9 @@ const take = ({ db, claimedBy, leaseSeconds }: DecideDeps, tenant: Tenant, ticke
 
 async function read(deps: DecideDeps, cycle: Cycle, signal: AbortSignal): Promise<number> {
   const until = performance.now() + TURN_MS;
+  const reading = readingOf(deps, cycle, signal);
   for (let people = 0; ; ) {
-    const page = await inTransaction(deps.db, (tx) => readNext(deps, cycle, tx));
+    const page = await readOrSplit(reading);
     if (page.result === 'lost') return people;
     people += page.people;
     if (page.isLast) return people;
@@ -65,18 +71,33 @@ async function read(deps: DecideDeps, cycle: Cycle, signal: AbortSignal): Promis
   }
 }
 
-async function readNext({ leaseSeconds, reach }: DecideDeps, cycle: Cycle, tx: Tx): Promise<PageResult> {
-  const found = await findScheduledRule(tx, cycle, cycle.triggerRuleId);
-  if (found.kind === 'gone') {
-    await endCycle(tx, { executionId: cycle.id, reason: found.reason });
-    return { result: 'lost' };
-  }
-  const { rule } = found;
-  const enqueue = (_tx: Tx, userIds: readonly string[]) => enqueuePeople(tx, { rule, cycle, userIds });
-  const page = await readPage(tx, { cycle, config: rule.sourceConfig, leaseSeconds, enqueue });
-  if (page.result === 'read') reach?.('read_cycle.reading');
-  return page;
+/** How a cycle is read. Each page, and each person who is given up, is a transaction of its own. */
+function readingOf(deps: DecideDeps, cycle: Cycle, signal: AbortSignal): Reading {
+  const whole = { size: PAGE_SIZE };
+  const page = (how: Omit<PageOptions, 'cycle' | 'config' | 'leaseSeconds' | 'enqueue'>, enqueueWith: EnqueueWith) =>
+    inTransaction(deps.db, async (tx) => {
+      const found = await findScheduledRule(tx, cycle, cycle.triggerRuleId);
+      if (found.kind === 'gone') {
+        await endCycle(tx, { executionId: cycle.id, reason: found.reason });
+        return { result: 'lost' as const };
+      }
+      const { rule } = found;
+      whole.size = pageSizeOf(rule.sourceConfig);
+      const enqueue = (_tx: Tx, userIds: readonly string[]) => enqueueWith(tx, { rule, cycle, userIds });
+      const { leaseSeconds, reach } = deps;
+      const read = await readPage(tx, { ...how, cycle, config: rule.sourceConfig, leaseSeconds, enqueue });
+      if (read.result === 'read') reach?.('read_cycle.reading');
+      return read;
+    });
+  return {
+    ...{ db: deps.db, log: deps.log, cycle, leaseSeconds: deps.leaseSeconds, whole },
+    isStopping: () => signal.aborted,
+    page: (limit) => page({ limit }, enqueuePeople),
+    giveUpPerson: (error) => page({ limit: 1, givesUp: true }, (tx, people) => failPeople(tx, people, error)),
+  };
 }
+
+type EnqueueWith = (tx: Tx, people: PeopleOfPage) => Promise<{ suppressed: number }>;
 
 const AT_ONCE: Delay = { mode: 'normal', seconds: 0, reEvaluateConditions: false };
 const TRIGGER: SourceType = 'scheduled_time';
@@ -113,6 +134,24 @@ async function enqueuePeople(tx: Tx, { rule, cycle, userIds: all }: PeopleOfPage
     ...undated.map((userId) => entryOf(rule, userId, { decision: 'suppressed', reasonCode: 'no_date' })),
   ]);
   return { suppressed: userIds.length - acts.length + undated.length };
+}
+
+/** A failed action for each person, for somebody to see and to retry. */
+async function failPeople(
+  tx: Tx,
+  { rule, cycle, userIds }: PeopleOfPage,
+  error: string,
+): Promise<{ suppressed: number }> {
+  const actions = userIds.map(actionOf(rule, cycle));
+  for (const action of actions) {
+    const id = await insertFailed(tx, action, error);
+    if (id === undefined) continue;
+    const failed = { decision: 'failed', reasonCode: 'decision_failed' } as const;
+    const entry = { ...entryOf(rule, action.userId, failed), errorMessage: error, scheduledActionId: id };
+    await recordDecisions(tx, [entry]);
+    await openAttention(tx, attentionItems([entry]));
+  }
+  return { suppressed: 0 };
 }
 
 const actionOf =

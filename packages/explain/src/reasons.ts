@@ -17,6 +17,7 @@ export const EXPLAIN_REASONS = [
   'no_cycle',
   'cycle_skipped',
   'cycle_reads',
+  'cycle_failed',
   'not_in_cycle',
 ] as const;
 export type ExplainReason = (typeof EXPLAIN_REASONS)[number];
@@ -71,6 +72,7 @@ const SAYS: Readonly<Record<ExplainReason, string>> = {
   no_cycle: 'the rule had no cycle then',
   cycle_skipped:
     'its cycle was left out: nobody was there to begin it, another was not over yet, its rule or zone was changed, or a person said so',
+  cycle_failed: 'its cycle was given up before it came to them',
   cycle_reads: 'its cycle is reading people, and has not come to them yet',
   not_in_cycle: 'its cycle did not meet this person',
 };

@@ -28,6 +28,7 @@ export {
 } from './finish.ts';
 export { skipHeldUp, spreadHeldUp } from './held-up.ts';
 export { type HeldAction, holdActions, holdDue } from './hold.ts';
+export { insertFailed } from './insert-failed.ts';
 export { SCHEDULED_ACTION_INVARIANTS } from './invariants.ts';
 export { lookForFacts } from './last-look.ts';
 export { oldestDueSeconds } from './lateness.ts';

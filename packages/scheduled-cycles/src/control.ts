@@ -12,7 +12,8 @@ export type CycleReason =
   | 'zone_changed'
   | 'rule_deleted'
   | 'rule_disabled'
-  | 'rule_invalid';
+  | 'rule_invalid'
+  | 'decision_failed';
 
 const ofTenant = ({ organizationId, lineOaId }: Tenant) =>
   sql`organization_id = ${organizationId} and line_oa_id = ${lineOaId}`;

@@ -47,13 +47,21 @@ export async function takeCycle(
 /** How far the people of a cycle were read. */
 export type PageResult =
   | { readonly result: 'read'; readonly people: number; readonly isLast: boolean }
-  /** Somebody else has it, it was paused or cancelled, or its account is stopped. */
+  /** Somebody else has it, it was paused, cancelled or given up, it is tried later, or its account is stopped. */
   | { readonly result: 'lost' };
+
+/** People that one page of a cycle looks at, unless its reader says fewer. */
+export const pageSizeOf = ({ onDate }: Pick<ScheduledTimeConfig, 'onDate'>): number =>
+  onDate === undefined ? PAGE_SIZE : PEOPLE_PER_REMINDER_PAGE;
 
 export interface PageOptions {
   readonly cycle: Cycle;
   readonly config: Pick<ScheduledTimeConfig, 'audienceId' | 'onDate'>;
   readonly leaseSeconds: number;
+  /** People that it looks at, at most; left out: {@link pageSizeOf}. */
+  readonly limit?: number | undefined;
+  /** It gives its people up, who failed: it is no success. */
+  readonly givesUp?: boolean | undefined;
   /** Gives these people what the rule does, in the same transaction; says how many of them get nothing, because of the rule's limits. */
   readonly enqueue: (tx: Tx, userIds: readonly string[]) => Promise<{ suppressed: number }>;
 }
@@ -62,11 +70,14 @@ export interface PageOptions {
  * Reads the next people behind the cursor in the caller's transaction, has them enqueued, moves the cursor and counts them. Whoever
  * joined with an id up to the mark of the cycle is met if the cursor is not past it; nobody is met twice.
  */
-export async function readPage(tx: Tx, { cycle, config, leaseSeconds, enqueue }: PageOptions): Promise<PageResult> {
+export async function readPage(
+  tx: Tx,
+  { cycle, config, leaseSeconds, enqueue, ...options }: PageOptions,
+): Promise<PageResult> {
   const held = await holdCycle(tx, cycle);
   if (held === undefined) return { result: 'lost' };
   const highUserId = held.highUserId ?? (await lastUserId(tx, cycle, config));
-  const limit = config.onDate === undefined ? PAGE_SIZE : PEOPLE_PER_REMINDER_PAGE;
+  const limit = options.limit ?? pageSizeOf(config);
   const people = await nextPeople(tx, cycle, { config, after: held.cursorUserId, highUserId, limit });
   const chosen = people.filter(({ is_meant }) => is_meant).map(({ user_id }) => user_id);
   let suppressed = 0;
@@ -78,7 +89,7 @@ export async function readPage(tx: Tx, { cycle, config, leaseSeconds, enqueue }:
        set high_user_id = ${highUserId}, cursor_user_id = ${isLast ? highUserId : (people.at(-1)?.user_id ?? highUserId)},
            read_all = ${isLast},
            total_users = total_users + ${chosen.length}, enqueued_users = enqueued_users + ${chosen.length - suppressed},
-           suppressed_users = suppressed_users + ${suppressed},
+           suppressed_users = suppressed_users + ${suppressed}, page_failures = case when ${options.givesUp ?? false} then page_failures else 0 end,
            lease_until = clock_timestamp() + make_interval(secs => ${leaseSeconds})
      where id = ${cycle.id}`);
   return { result: 'read', people: chosen.length, isLast };

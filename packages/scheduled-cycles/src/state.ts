@@ -1,4 +1,4 @@
-/** Where a cycle can stand. `failed` is a word of the table that no step of ours writes: a cycle whose people failed is completed, and says how many. */
+/** Where a cycle can stand. `failed`: its people could not be read to the end. One whose people failed is completed, and says how many. */
 export type CycleStatus = 'processing' | 'completed' | 'failed' | 'cancelled' | 'skipped';
 
 /** Every allowed move; each bumps the fence. The guard trigger of the table refuses everything else; a test compares the two. */

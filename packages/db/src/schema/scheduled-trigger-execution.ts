@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { boolean, index, integer, pgTable, text, unique } from 'drizzle-orm/pg-core';
+import { boolean, index, integer, pgTable, smallint, text, unique } from 'drizzle-orm/pg-core';
 import { id, instant, tenantColumns } from './columns.ts';
 
 /**
@@ -40,6 +40,7 @@ export const scheduledTriggerExecution = pgTable(
     leaseUntil: instant('lease_until'),
     publishedAt: instant('published_at'),
     swept: boolean('swept').notNull().default(false),
+    pageFailures: smallint('page_failures').notNull().default(0),
   },
   (table) => [
     unique('uq_scheduled_trigger_execution').on(table.triggerRuleId, table.scheduledAt),

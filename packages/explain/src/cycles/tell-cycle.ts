@@ -56,6 +56,7 @@ function reasonOfNone(
   if (time.begins !== null && cycle.at / 1_000 < time.begins) return 'before_history';
   if (cycle.status === 'skipped') return 'cycle_skipped';
   if (cycle.status === 'cancelled' && !cycle.hasRead) return 'cycle_cancelled';
+  if (cycle.status === 'failed' && !cycle.hasRead) return 'cycle_failed';
   if (!cycle.hasRead) return 'cycle_reads';
   return known?.entry.kind === 'not_met' && known.entry.because === 'user_unknown' ? 'user_unknown' : 'not_in_cycle';
 }
