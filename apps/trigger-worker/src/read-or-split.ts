@@ -43,8 +43,8 @@ export async function readOrSplit(reading: Reading, limit?: number): Promise<Pag
 }
 
 async function afterFailure(reading: Reading, error: unknown): Promise<PageResult> {
-  const { db, log, cycle } = reading;
-  const what = await countPageFailure(db, cycle);
+  const { db, log, cycle, leaseSeconds } = reading;
+  const what = await countPageFailure(db, cycle, { leaseSeconds });
   log.error({ err: error, cycle: cycle.id, what }, 'a person of a cycle could not be given what its rule does');
   if (what === 'person') {
     try {

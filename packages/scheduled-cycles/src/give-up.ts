@@ -26,12 +26,13 @@ export async function keepCycle(
 export async function countPageFailure(
   db: Db,
   { id, fence }: Pick<Cycle, 'id' | 'fence'>,
+  { leaseSeconds }: { leaseSeconds: number },
 ): Promise<'later' | 'person' | 'cycle' | 'lost'> {
   const { rows } = await db.execute<{ failures: number }>(sql`
     update scheduled_trigger_execution
        set page_failures = page_failures + 1,
            fence = fence + case when page_failures + 1 < ${TRIES} then 1 else 0 end,
-           lease_until = case when page_failures + 1 < ${TRIES} then clock_timestamp() + make_interval(secs => ${RETRY_SECONDS}) else lease_until end,
+           lease_until = clock_timestamp() + make_interval(secs => case when page_failures + 1 < ${TRIES} then ${RETRY_SECONDS} else ${leaseSeconds} end::float8),
            published_at = case when page_failures + 1 < ${TRIES} then null else published_at end
      where id = ${id} and fence = ${fence} and status = 'processing'
     returning page_failures as failures`);

@@ -195,8 +195,8 @@ test.for([1, 2, 3])(
     const rules = await Promise.all(
       Array.from({ length: 12 }, () => insertTimeRule(own.db, tenant, { cron: '0 * * * *' })),
     );
-    const now = async () => new Date(String((await columnOf(own.db, `select to_json(app_now()) #>> '{}'`))[0]));
-    const started = await now();
+    const productTime = async () => new Date(String((await columnOf(own.db, `select to_json(app_now()) #>> '{}'`))[0]));
+    const started = await productTime();
     const lives = new Map(rules.map((id) => [id, { cron: '0 * * * *', isOn: true, from: started }]));
     const periods: Period[] = [];
     let timezone: string = 'Asia/Tokyo';
@@ -214,7 +214,7 @@ test.for([1, 2, 3])(
         const isOn = what === 0 ? life.isOn : what === 1;
         await query(`update trigger_rule set source_config = $2, enabled = $3 where id = $1`, [id, { cron }, isOn]);
         if (cron === life.cron && isOn === life.isOn) continue;
-        const from = await now();
+        const from = await productTime();
         end(id, from);
         lives.set(id, { cron, isOn, from });
       }
@@ -222,7 +222,7 @@ test.for([1, 2, 3])(
         const other = zones[roll(zones.length)] ?? 'UTC';
         if (other === timezone) continue;
         await zone(other);
-        const from = await now();
+        const from = await productTime();
         for (const [id, life] of lives) {
           end(id, from);
           lives.set(id, { ...life, from });
@@ -231,7 +231,7 @@ test.for([1, 2, 3])(
       }
       if (roll(3) === 0) await schedule();
     }
-    const over = await now();
+    const over = await productTime();
     for (const id of rules) end(id, over);
     await schedule();
     const seen = new Set(
