@@ -3,7 +3,7 @@ import { replaced, spend, taken } from './state.ts';
 
 /** How much may happen in one history of one rule, two instants of its calendar and two people. */
 const BOUNDS = {
-  /** Crashes, leases that end under somebody who is slow, lost tickets. */
+  /** Crashes, leases that end under somebody who is slow, lost tickets, pages that cannot be read. */
   mishaps: 2,
   /** What a person does: cancels, or pauses and resumes. */
   acts: 1,
@@ -20,7 +20,7 @@ export type Action = 'none' | 'pending' | 'ended';
 export interface Cycle {
   /** The nominal instant: the first of the calendar, or the second. */
   readonly at: number;
-  readonly status: 'processing' | 'completed' | 'cancelled';
+  readonly status: 'processing' | 'completed' | 'failed' | 'cancelled';
   readonly fence: number;
   readonly paused: boolean;
   /** Whether somebody's lease is not over. */

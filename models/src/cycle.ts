@@ -15,7 +15,7 @@ import {
   withCycle,
   withReader,
 } from './cycle-world.ts';
-import { put, replaced, taken } from './state.ts';
+import { put, replaced, spend, taken } from './state.ts';
 
 /** What is different in a variant. */
 interface Rules {
@@ -33,13 +33,15 @@ interface Rules {
   readonly pageFrom: 'row' | 'reader';
   /** The cursor moves in the transaction that gives people their actions; or in one before it. */
   readonly page: 'at once' | 'cursor, then people';
+  /** What a reader asks for before it gives a cycle up whose pages it cannot read. */
+  readonly failureAsks: 'fence' | 'nothing';
   /** When a cycle is over. */
   readonly completes: 'read and nobody waits' | 'nobody waits' | 'read';
 }
 
 const DESIGN: Rules = {
   ...{ opens: 'at once', isUnique: true, waitsItsTurn: true, announcesAgain: true, pageAsks: 'fence' },
-  ...{ pageFrom: 'row', page: 'at once', completes: 'read and nobody waits' },
+  ...{ pageFrom: 'row', page: 'at once', failureAsks: 'fence', completes: 'read and nobody waits' },
 };
 
 const inserted = (state: State, at: number, { isUnique }: Rules): State =>
@@ -129,6 +131,36 @@ function* readPage(state: State, self: 0 | 1, rules: Rules): Iterable<Step<State
   };
 }
 
+/** countPageFailure, then what it says: later, without this person, or not at all. */
+function* failures(state: State, { failureAsks }: Rules): Iterable<Step<State>> {
+  if (state.left.mishaps === 0) return;
+  const spent = { ...state, left: spend(state.left, 'mishaps') };
+  for (const [self, { ticket }] of state.readers.entries()) {
+    const cycle = ticket === null ? undefined : state.cycles[ticket.cycle];
+    if (ticket === null || cycle === undefined) continue;
+    const { status, paused, fence } = cycle;
+    const isMine = status === 'processing' && !paused && fence === ticket.fence && !readAll(cycle);
+    if (!isMine && failureAsks === 'fence') continue;
+    const letGo = withReader(spent, self, IDLE);
+    const of = `of cycle ${ticket.cycle + 1}`;
+    yield {
+      says: `reader ${self + 1} gives up the rest ${of}`,
+      to: moved(letGo, ticket.cycle, { status: 'failed', leased: false }),
+    };
+    if (!isMine) continue;
+    yield { says: `a page ${of} is tried later`, to: moved(letGo, ticket.cycle, { announced: false }) };
+    const cursor = cycle.cursor + 1;
+    const failed = { cursor, total: cycle.total + 1, actions: replaced(cycle.actions, cycle.cursor, 'ended' as const) };
+    yield {
+      says: `person ${cursor} ${of} is given up`,
+      to: withReader(withCycle(spent, ticket.cycle, { ...failed, leased: cursor < PEOPLE && cycle.leased }), self, {
+        ...(state.readers[self] ?? IDLE),
+        cursor,
+      }),
+    };
+  }
+}
+
 /** Whoever decides actions, in whatever order. */
 function* decider(state: State): Iterable<Step<State>> {
   for (const [index, { actions }] of state.cycles.entries())
@@ -195,7 +227,7 @@ const protocol = (rules: Rules): Protocol<State> => ({
     patience,
     resumer,
   ],
-  mayHappen: [faults, person],
+  mayHappen: [faults, person, (state) => failures(state, rules)],
   always: {
     'an instant has one cycle': ({ cycles }) => new Set(cycles.map(({ at }) => at)).size === cycles.length,
     'a cycle counts whom it has reached': ({ cycles, readers }) =>
@@ -210,6 +242,8 @@ const protocol = (rules: Rules): Protocol<State> => ({
   everyStep: {
     'a cursor goes ahead': ({ cycles: before }, { cycles: after }) =>
       before.every(({ cursor }, index) => cursor <= (after[index]?.cursor ?? 0)),
+    'what is over stays as it is': ({ cycles: before }, { cycles: after }) =>
+      before.every(({ status }, index) => status === 'processing' || status === after[index]?.status),
     'a new status has a new fence': ({ cycles: before }, { cycles: after }) =>
       before.every(({ status, fence }, index) => status === after[index]?.status || fence < (after[index]?.fence ?? 0)),
   },
@@ -242,6 +276,7 @@ export const CYCLE: readonly Case[] = [
   broken('the cursor moves before people have their actions', 'who is read before the cursor has an action', {
     page: 'cursor, then people',
   }),
+  broken('a reader that lost a cycle gives it up', 'what is over stays as it is', { failureAsks: 'nothing' }),
   broken('a cycle is over when nobody waits', 'a completed cycle has served everybody', { completes: 'nobody waits' }),
   broken('a cycle is over when all are read', 'a completed cycle has served everybody', { completes: 'read' }),
   broken('the next cycle does not wait for the one before', 'two cycles of a rule are not read at once', {
