@@ -9,7 +9,7 @@ import type { DecideDeps } from './deps.ts';
 import { concludeEvents, handleTickets } from './handle-trigger-event.ts';
 import { decideInHand } from './in-hand.ts';
 import { whereMayBeAwaited } from './meet-waits.ts';
-import { createOutboxPlace } from './outbox-place.ts';
+import { createOutboxPlace, type OutboxLook } from './outbox-place.ts';
 import { isNotReady } from './split.ts';
 
 /** Events that one transaction decides at most. */
@@ -19,9 +19,9 @@ const RETRY_LEASE_SECONDS = 5;
 /** Batches whose tickets are on their way to the broker while the next one is decided. */
 const HANDED_OVER_AT_ONCE = 4;
 
-/** From which event on a batch looks, which it took, and which of them a process may have died of. */
+/** Where a batch looks, which events it took, and which of them a process may have died of. */
 interface Batch {
-  readonly from: string;
+  readonly look: OutboxLook;
   ids: readonly string[];
   suspects: readonly string[];
 }
@@ -53,7 +53,7 @@ export function processEvents(given: DecideDeps): () => Promise<boolean> {
   };
   return async () => {
     await deps.ready();
-    const batch: Batch = { from: place.next(), ids: [], suspects: [] };
+    const batch: Batch = { look: place.look(), ids: [], suspects: [] };
     try {
       const result = await decideFresh(deps, batch);
       if (result === undefined) return false;
@@ -76,7 +76,9 @@ export function processEvents(given: DecideDeps): () => Promise<boolean> {
 const decideFresh = (deps: DecideDeps, batch: Batch): Promise<Decided | undefined> =>
   deps.gate.together(() =>
     decideInHand(deps, 'event', async (tx, take) => {
-      const taken = await takeFreshEvents(tx, { limit: EVENTS_AT_ONCE, from: batch.from });
+      const taken = await takeFreshEvents(tx, { limit: EVENTS_AT_ONCE, from: batch.look.from }).finally(
+        batch.look.ended,
+      );
       if (taken === undefined) return undefined;
       batch.ids = taken.ids;
       const [others, awaited] = await Promise.all([

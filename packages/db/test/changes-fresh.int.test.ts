@@ -65,14 +65,16 @@ test('crowds, what must be decided alone, what was announced or given up, and to
 });
 
 test('one transaction takes events of one topic, that of the oldest', async () => {
-  await makeEvents(1);
+  await makeEvents(2);
   const base = { organization_id: tenant.organizationId, line_oa_id: tenant.lineOaId, user_id: lineUserId(1) };
   await insertRow(own.db, 'custom_event', { ...base, name: 'purchase', idempotency_key: 'x' });
+  await setAttributes(own.db, tenant, { a: 2 }, 2);
   await setAttributes(own.db, tenant, { a: 2 });
-  const [first, other, third] = await ids();
+  const [first, second, other, third, behindOther] = await ids();
 
-  expect(await takeFresh()).toEqual([first, third]);
+  expect(await takeFresh()).toEqual([first, second, third]);
   expect(await takeFresh()).toEqual([other]);
+  expect(await takeFresh()).toEqual([behindOther]);
 });
 
 test.for(['bulk', 'alone', 'announced'])(

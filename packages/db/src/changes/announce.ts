@@ -3,6 +3,7 @@ import { sql } from 'drizzle-orm';
 import { arrayLiteral, ticketRows } from '../batch.ts';
 import type { Db } from '../open.ts';
 import { given, statement } from '../statement.ts';
+import { firstAhead, inOrder } from './in-order.ts';
 
 /** On which channel it is told that something happened. */
 export const EVENTS_CHANNEL = 'event_outbox';
@@ -34,7 +35,8 @@ export interface OutboxLimits {
 /**
  * pending -> published for the oldest rows, and a new lease for published rows whose lease is over. The latter keep their
  * fence, so a ticket that still waits in a queue stays good. A row that changed while it was locked is left to the next call. What is older
- * than a row that is announced is announced with it, whatever its head start, so that a person's events stay in order.
+ * than a row that is announced is announced with it, whatever its head start, so that a person's events stay in order; and what is behind an event
+ * that somebody takes at this moment is left to the next call.
  *
  * Safe from any number of replicas at once: a row that another one holds is skipped.
  */
@@ -60,13 +62,15 @@ const announce = statement<EventTicketRow, Announcing>(sql`
   ), newest as materialized (
     select id from event_outbox
      where status = 'pending' and topic = any(${given('topics')}::text[])
-       and (bulk or alone or recorded_at <= (select clock_timestamp()) - make_interval(secs => ${given('headStartMs')}::float8 / 1000))
+       and (bulk or alone or recorded_at not between (select clock_timestamp()) - make_interval(secs => ${given('headStartMs')}::float8 / 1000)
+                                                 and (select clock_timestamp())) -- later: by a clock that was set back since
      order by id desc limit 1
   ), fresh as materialized (
-    select ctid from event_outbox
+    select id, ctid, line_oa_id, user_id from event_outbox
      where status = 'pending' and topic = any(${given('topics')}::text[]) and id <= (select id from newest)
      order by id
      limit (select greatest(rows, 0) from room) for no key update skip locked
+  ), ahead as materialized (${firstAhead(sql`fresh`, sql`older.status = 'pending' and older.topic = any(${given('topics')}::text[])`)}
   ), again as (
     update event_outbox as event
        set lease_until = clock_timestamp() + make_interval(secs => ${given('leaseSeconds')})
@@ -77,7 +81,7 @@ const announce = statement<EventTicketRow, Announcing>(sql`
        set status = 'published',
            fence = event.fence + 1,
            lease_until = clock_timestamp() + make_interval(secs => ${given('leaseSeconds')})
-     where event.ctid = any(array(select ctid from fresh))
+     where event.ctid = any(${inOrder(sql`fresh`)})
     returning event.id, event.fence, event.topic, event.organization_id, event.line_oa_id
   )
   select * from again union all select * from first order by id`);
@@ -106,7 +110,7 @@ export function parseTicket(row: EventTicketRow): EventTicket {
  */
 export async function untilAnnounced(db: Db, headStartMs: number): Promise<number[]> {
   const rows = await readOldest(db, { headStartMs, topics: KNOWN_TOPICS });
-  return rows.map(({ ms }) => Math.max(0, ms));
+  return rows.map(({ ms }) => (ms > headStartMs ? 0 : Math.max(0, ms))); // more: by a clock that was set back since
 }
 
 const readOldest = statement<{ ms: number }, { headStartMs: number; topics: string }>(sql`
