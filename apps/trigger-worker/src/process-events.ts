@@ -9,7 +9,7 @@ import type { DecideDeps } from './deps.ts';
 import { concludeEvents, handleTickets } from './handle-trigger-event.ts';
 import { decideInHand } from './in-hand.ts';
 import { whereMayBeAwaited } from './meet-waits.ts';
-import { createOutboxPlace, type OutboxLook } from './outbox-place.ts';
+import { createOutboxPlace, type OutboxPlace } from './outbox-place.ts';
 import { isNotReady } from './split.ts';
 
 /** Events that one transaction decides at most. */
@@ -19,9 +19,8 @@ const RETRY_LEASE_SECONDS = 5;
 /** Batches whose tickets are on their way to the broker while the next one is decided. */
 const HANDED_OVER_AT_ONCE = 4;
 
-/** Where a batch looks, which events it took, and which of them a process may have died of. */
+/** Which events a batch took, and which of them a process may have died of. */
 interface Batch {
-  readonly look: OutboxLook;
   ids: readonly string[];
   suspects: readonly string[];
 }
@@ -53,9 +52,9 @@ export function processEvents(given: DecideDeps): () => Promise<boolean> {
   };
   return async () => {
     await deps.ready();
-    const batch: Batch = { look: place.look(), ids: [], suspects: [] };
+    const batch: Batch = { ids: [], suspects: [] };
     try {
-      const result = await decideFresh(deps, batch);
+      const result = await decideFresh(deps, place, batch);
       if (result === undefined) return false;
       deps.reach?.('process_event.committed');
       place.took(batch.ids);
@@ -73,12 +72,11 @@ export function processEvents(given: DecideDeps): () => Promise<boolean> {
 }
 
 /** One batch. Which events it takes is told to `batch`, for when it fails. */
-const decideFresh = (deps: DecideDeps, batch: Batch): Promise<Decided | undefined> =>
+const decideFresh = (deps: DecideDeps, place: OutboxPlace, batch: Batch): Promise<Decided | undefined> =>
   deps.gate.together(() =>
     decideInHand(deps, 'event', async (tx, take) => {
-      const taken = await takeFreshEvents(tx, { limit: EVENTS_AT_ONCE, from: batch.look.from }).finally(
-        batch.look.ended,
-      );
+      const look = place.look();
+      const taken = await takeFreshEvents(tx, { limit: EVENTS_AT_ONCE, from: look.from }).finally(look.ended);
       if (taken === undefined) return undefined;
       batch.ids = taken.ids;
       const [others, awaited] = await Promise.all([

@@ -1,5 +1,7 @@
 import { takeInHand } from '@dueline/db';
-import { testDb } from '@dueline/db/testing';
+import { recoverEventsInHand } from '@dueline/db/changes';
+import { lockWaiters, testDb, withGate } from '@dueline/db/testing';
+import { TransientError } from '@dueline/kernel';
 import { expect, test } from 'vitest';
 import { handleTriggerEvents } from '../src/handle-trigger-event.ts';
 import { processEvents } from '../src/process-events.ts';
@@ -208,6 +210,59 @@ test('events that another process had in hand, and is not seen to have decided, 
 
   expect(seen).not.toContain('process_event.committed');
   expect(seen.filter((point) => point === 'decide_event.committed')).toHaveLength(ids.length + 1); // the others together
+  expect(await count(db, 'event_outbox')).toBe(0);
+  expect(await count(db, 'delivery')).toBe(PEOPLE);
+});
+
+const GATE = 4_711;
+/** An account whose people have moved; whoever makes messages of it stands at the gate. */
+async function movedBehindGate(db: Parameters<typeof createTenant>[0]): Promise<void> {
+  const tenant = await createTenant(db, PEOPLE);
+  await createCityRule(db, tenant);
+  await setAttributes(db, tenant, { city: 'Edo' }, EVERYBODY);
+  await db.$client.query(`
+    create function stand() returns trigger language plpgsql as $$ begin perform pg_advisory_xact_lock_shared(${GATE}); return null; end $$;
+    create trigger stand after insert on delivery for each statement execute function stand()`);
+}
+
+test('a connection that is lost while events are decided costs none of them a try, and the next look decides each once', async () => {
+  await using database = await testDb();
+  const { db } = database;
+  await movedBehindGate(db);
+  const deps = decideDeps(db);
+  const run = processEvents(deps);
+  await withGate(db, GATE, async () => {
+    const deciding = expect(run()).rejects.toThrow(TransientError);
+    await lockWaiters(db);
+    await db.$client.query(`select pg_terminate_backend(pid) from pg_stat_activity
+                             where datname = current_database() and wait_event = 'advisory'`);
+    await deciding;
+  });
+  expect(await count(db, 'event_outbox', `status = 'pending' and attempts = 0 and not alone`)).toBe(PEOPLE);
+  expect(await count(db, 'batch_in_hand')).toBe(0);
+
+  expect(await run()).toBe(true);
+  expect(await run()).toBe(false);
+  expect(await count(db, 'delivery')).toBe(PEOPLE);
+  expect(await decisions(db)).toEqual({ 'fired: matched': PEOPLE });
+});
+
+test('a process that is silent beyond its lease, and then decides after all, is not taken for dead', async () => {
+  await using database = await testDb();
+  const { db } = database;
+  await movedBehindGate(db);
+  const deps = { ...decideDeps(db), leaseSeconds: -1 };
+  const run = processEvents(deps);
+  const [deaths, found] = await withGate(db, GATE, async (open) => {
+    const deciding = run();
+    await lockWaiters(db);
+    const recovering = recoverEventsInHand(db, { leaseOver: true });
+    await lockWaiters(db, 2);
+    expect(await processEvents(decideDeps(db, { claimedBy: 'other:1' }))()).toBe(false); // what is in a hand is nobody else's
+    await open();
+    return Promise.all([recovering, deciding]);
+  });
+  expect({ deaths, found }).toEqual({ deaths: 0, found: true });
   expect(await count(db, 'event_outbox')).toBe(0);
   expect(await count(db, 'delivery')).toBe(PEOPLE);
 });
