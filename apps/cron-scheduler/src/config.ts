@@ -11,9 +11,11 @@ import {
 import { z } from 'zod';
 
 /** Thirteen, so that this month can be compared with that of last year. */
-const months = (description: string) => z.coerce.number().int().min(0).max(1_200).default(13).describe(description);
+const KEPT_MONTHS = 13;
+const months = (description: string) =>
+  z.coerce.number().int().min(0).max(1_200).default(KEPT_MONTHS).describe(description);
 
-export const configSchema = workerConfig.extend({
+const fields = workerConfig.extend({
   DATABASE_URL_DIRECT: directDatabaseUrl,
   LISTEN_FOR_DUE: listenForDue,
   WAIT_GRACE_SECONDS: waitGrace,
@@ -61,6 +63,11 @@ export const configSchema = workerConfig.extend({
   KEEP_EVENTS_MONTHS: months(
     'Whole months for which decided events and changes of attributes are kept, of which explain and dry run tell; 0: for ever.',
   ),
+  KEEP_WORK_MONTHS: variable(z.coerce.number().int().min(0).max(1_200).optional(), {
+    description:
+      'Whole months for which actions that ended are kept, with their deliveries, and deliveries of their own; not less than KEEP_EVENTS_MONTHS; 0: for ever.',
+    defaultText: 'KEEP_EVENTS_MONTHS, and 13 at least',
+  }),
   DELIVERY_ANNOUNCE_INTERVAL_SECONDS: seconds({
     default: 1,
     productionMinimum: 0.2,
@@ -74,6 +81,20 @@ export const configSchema = workerConfig.extend({
   }),
 });
 
+/** A number of months as an amount of time: 0 is for ever. */
+const asTime = (keptMonths: number): number => (keptMonths === 0 ? Number.POSITIVE_INFINITY : keptMonths);
+
+export const configSchema = fields.superRefine(({ KEEP_WORK_MONTHS: work, KEEP_EVENTS_MONTHS: events }, context) => {
+  if (work === undefined || asTime(work) >= asTime(events)) return;
+  const problem = `is less than KEEP_EVENTS_MONTHS (${events === 0 ? '0: for ever' : events}): an event that is replayed would set off again what was removed`;
+  context.addIssue({ code: 'custom', path: ['KEEP_WORK_MONTHS'], message: problem });
+});
+
 export type Config = z.output<typeof configSchema>;
 
 export const loadConfig = (env: NodeJS.ProcessEnv): Config => parseConfig(configSchema, env);
+
+/** Whole months for which ended work is kept: as said, else as long as events and {@link KEPT_MONTHS} at least; 0: for ever. */
+export function keptWorkMonths({ KEEP_WORK_MONTHS: work, KEEP_EVENTS_MONTHS: events }: Config): number {
+  return work ?? (events === 0 ? 0 : Math.max(events, KEPT_MONTHS));
+}

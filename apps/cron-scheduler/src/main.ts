@@ -10,17 +10,21 @@ import { countCycles, cyclesWithin } from '@dueline/scheduled-cycles';
 import { runWorker, startClaiming, tellWhenWritten, type Worker } from '@dueline/worker-app';
 import { announceDueActions } from './announce-due-actions.ts';
 import { announceDueDeliveries } from './announce-due-deliveries.ts';
-import { loadConfig } from './config.ts';
+import { keptWorkMonths, loadConfig } from './config.ts';
 import { keepPartitions } from './keep-partitions.ts';
 import { measureBacklog } from './measure-backlog.ts';
 import { measureTables } from './measure-tables.ts';
 import { announceOpenCycles, openDueCycles } from './open-due-cycles.ts';
 import { recoverRows } from './recover.ts';
 import { releaseLostTickets } from './release-untaken.ts';
+import { removeOldWork } from './remove-old-work.ts';
 import { tickCampaigns } from './tick-campaigns.ts';
 import { createTickKey } from './tick-key.ts';
 
 const PARTITION_INTERVAL_MS = 600_000;
+const OLD_WORK_INTERVAL_MS = 600_000;
+/** Rows of a table that are looked at within {@link OLD_WORK_INTERVAL_MS} and the time that it takes: some 25 million a day. */
+const OLD_WORK_ROWS = 200_000;
 const FACT_SWEEP_INTERVAL_MS = 60_000;
 /** Looks at the clock within one campaign tick, at least: how late a tick can be, and how soon a failed one is repeated. */
 const LOOKS_PER_TICK = 4;
@@ -56,6 +60,7 @@ function startSweeps({ db, broker, log, metrics, onStop, reach }: Worker): void 
   };
   const { KEEP_HISTORY_MONTHS: history, KEEP_EVENTS_MONTHS: events } = config;
   const retention = { trigger_log: history, event_archive: events, attribute_change: events };
+  const stopping = new AbortController();
   const sweeps = [
     every({
       name: 'recover',
@@ -91,8 +96,19 @@ function startSweeps({ db, broker, log, metrics, onStop, reach }: Worker): void 
       intervalMs: PARTITION_INTERVAL_MS,
       run: keepPartitions({ db, log, metrics, retention }),
     }),
+    every({
+      name: 'old work',
+      log,
+      metrics,
+      intervalMs: OLD_WORK_INTERVAL_MS,
+      run: removeOldWork({
+        ...{ db, log, metrics, keepMonths: keptWorkMonths(config), mostRows: OLD_WORK_ROWS },
+        signal: stopping.signal,
+      }),
+    }),
   ];
   onStop('sweeps', async () => {
+    stopping.abort();
     await Promise.all(sweeps.map((sweep) => sweep.stop()));
   });
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { actionExecute } from '@dueline/contracts';
-import { column, inTransaction, sql } from '@dueline/db';
+import { column, inTransaction, removeEndedWork, sql } from '@dueline/db';
 import { sleep } from '@dueline/kernel';
 import { DONE } from '@dueline/mq';
 import { scheduleMany } from '@dueline/scheduled-actions';
@@ -45,7 +45,7 @@ export async function writeSteadily(product: Product, perSecond: number, stop: A
   return written;
 }
 
-/** What LINE and the retention would do: takes each message off its queue, and removes what ended some time ago. */
+/** What LINE would do, takes each message off its queue; and the removal of what ended, of cron-scheduler, that long before its time. */
 export interface Drain {
   /** Different messages that arrived, and how many arrived again. */
   readonly counts: { arrived: number; again: number };
@@ -89,13 +89,15 @@ const removeDeliveries = (product: Product, ids: readonly string[]): Promise<num
     return rowCount ?? 0;
   });
 
-async function removeEnded({ database }: Product, stop: AbortSignal): Promise<void> {
+async function removeEnded({ database: { db } }: Product, stop: AbortSignal): Promise<void> {
+  const pause = async (): Promise<void> => undefined; // the second between the walks is enough
   while (!stop.aborted) {
-    await database.db.execute(sql`
-      delete from scheduled_action
-       where id < (select coalesce(min(id), 0) from scheduled_action
-                    where status <> 'done' or executed_at > app_now() - make_interval(secs => ${KEEP_SECONDS}))
-         and status = 'done'`);
+    const { rows } = await db.execute<{ at: string }>(
+      sql`select (app_now() - make_interval(secs => ${KEEP_SECONDS}))::text as at`,
+    );
+    const [row] = rows;
+    if (row === undefined) throw new Error('the clock gave no row');
+    await removeEndedWork(db, { endedBefore: row.at, mostRows: Number.MAX_SAFE_INTEGER, pause, signal: stop });
     await sleep(1_000, stop);
   }
 }

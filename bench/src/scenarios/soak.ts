@@ -23,7 +23,7 @@ export const soakScenario: Scenario = {
   name: 'soak',
   brief: 'ten minutes at half of the drain rate',
   hasPeers: false,
-  what: `${MINUTES} minutes at half of the drain rate that was measured just before: actions are scheduled all the time and come due two seconds later; what ended is removed after half a minute, as retention would. Nothing may grow: the last third against the first after the warm-up.`,
+  what: `${MINUTES} minutes at half of the drain rate that was measured just before: actions are scheduled all the time and come due two seconds later; what ended is removed after half a minute by what removes it after months in production. Nothing may grow: the last third against the first after the warm-up.`,
   expectations: [
     ...(['memory', 'connections', 'tables', 'indexes of open work'] as const).map((what) => ({
       ...{ what: `${what}: the last third against the first`, of: NAME, figure: `${what}, growth` },

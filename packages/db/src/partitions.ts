@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import type { Db } from './open.ts';
+import type { Db, Tx } from './open.ts';
 
 /** Tables split by UTC month of product time. */
 export const PARTITIONED_TABLES = ['attribute_change', 'event_archive', 'trigger_log'] as const;
@@ -55,7 +55,7 @@ export async function partitionStates(db: Db): Promise<PartitionState[]> {
 }
 
 /** The months of a table that are attached, counted from the current one of product time; before it: negative. */
-async function monthsOf(db: Db, table: PartitionedTable): Promise<ReadonlySet<number>> {
+export async function monthsOf(db: Db | Tx, table: PartitionedTable): Promise<ReadonlySet<number>> {
   const { rows } = await db.execute<{ offset: number }>(sql`
     select split_part(right(child.relname, 7), '_', 1)::int * 12 + right(child.relname, 2)::int
              - (extract(year from app_now() at time zone 'UTC') * 12 + extract(month from app_now() at time zone 'UTC'))::int as offset

@@ -108,6 +108,15 @@ export const events: Dashboard = {
             { expr: `sum by (table) (increase(dueline_partitions_dropped_total{${OF}}[1d]))`, legend: '{{table}}' },
           ],
         },
+        {
+          title: 'Work that was removed',
+          description: 'Rows that were removed in an hour because their work ended longer ago than it is kept.',
+          kind: 'timeseries',
+          unit: 'short',
+          queries: [
+            { expr: `sum by (table) (increase(dueline_old_rows_removed_total{${OF}}[1h]))`, legend: '{{table}}' },
+          ],
+        },
       ],
     },
   ],

@@ -159,6 +159,8 @@ export const PRIVILEGES: Readonly<Record<AppWithRole, Readonly<Record<string, Ri
     form_submission: { select: ['line_oa_id', 'user_id', 'form_id', 'occurred_at'] },
     booking_event: { select: ['line_oa_id', 'user_id', 'booking_id', 'type', 'occurred_at'] },
     friend_track_event: { select: ['line_oa_id', 'user_id', 'type', 'occurred_at'] },
+    // how far the removal of what ended has come
+    removal_walk: CHANGES,
     // how many rows are in no month
     attribute_change_default: { select: ['occurred_at'] },
     event_archive_default: { select: ['decided_at'] },
@@ -274,5 +276,6 @@ export const EXECUTES: Readonly<Partial<Record<AppWithRole, readonly string[]>>>
     'make_history_months(text,integer)',
     'detach_history_month(text,integer)',
     'drop_history_month(text)',
+    'remove_ended_work(bigint[],bigint[])',
   ],
 };

@@ -7,7 +7,7 @@ import { id, instant, tenantColumns } from './columns.ts';
  * What happened and is not decided yet. Inserted by triggers, deleted into event_archive by the transaction of trigger-worker that decides it:
  * straight away, or once pg-listener has published it.
  * idx_event_outbox_pending: the claim of pg-listener. idx_event_outbox_published: re-announcement and cap.
- * idx_event_outbox_fresh: the claim of trigger-worker. idx_event_outbox_ahead, idx_event_outbox_person: what goes before it.
+ * idx_event_outbox_fresh: the claim of trigger-worker. idx_event_outbox_person: what goes before it.
  */
 export const eventOutbox = pgTable(
   'event_outbox',
@@ -39,7 +39,6 @@ export const eventOutbox = pgTable(
     unique('event_outbox_event_id_key').on(table.eventId),
     index('idx_event_outbox_pending').on(table.id).where(sql`status = 'pending'`),
     index('idx_event_outbox_fresh').on(table.id).where(sql`status = 'pending' and not bulk and not alone`),
-    index('idx_event_outbox_ahead').on(table.lineOaId, table.userId).where(sql`status = 'published' or bulk or alone`),
     index('idx_event_outbox_person').on(table.lineOaId, table.userId, table.id).where(sql`status <> 'dead'`),
     index('idx_event_outbox_published').on(table.leaseUntil).where(sql`status = 'published'`),
   ],

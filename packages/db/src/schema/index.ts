@@ -32,6 +32,7 @@ export { linkClick } from './link-click.ts';
 export { linkIssue } from './link-issue.ts';
 export { monthQuota } from './month-quota.ts';
 export { organization } from './organization.ts';
+export { removalWalk } from './removal-walk.ts';
 export { richMenu } from './rich-menu.ts';
 export { richMenuWish } from './rich-menu-wish.ts';
 export { rootBudget } from './root-budget.ts';
