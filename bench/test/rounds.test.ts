@@ -83,3 +83,16 @@ test('a round in which processes were killed counts, whoever seems to have used 
   expect(standing).toMatchObject({ figures: { 'actions/s': 4 }, cpu: {} });
   expect(standing?.samples.every(({ isQuiet }) => isQuiet)).toBe(true);
 });
+
+const endless: Contestant = { name: 'a', settings: '', run: () => new Promise(() => undefined) };
+
+test('a contestant that does not end is told by its name, after the limit', async () => {
+  await expect(runRounds([endless], { ...options, limitMs: 60 })).rejects.toThrow(
+    '"a" had not ended after 0.001 minutes',
+  );
+});
+
+test('a contestant whose app is gone is not waited for', async () => {
+  const broken = [new Promise<never>(() => undefined), Promise.reject(new Error('trigger-worker ended by itself'))];
+  await expect(runRounds([endless], { ...options, broken })).rejects.toThrow('trigger-worker ended by itself');
+});

@@ -47,16 +47,24 @@ export interface RoundOptions {
   readonly rounds: number;
   readonly tell: (line: string) => void;
   readonly interrupted: AbortSignal;
+  /** Each rejects when what is measured cannot go on. */
+  readonly broken?: readonly Promise<never>[];
+  /** How long a run of a contestant may take, in milliseconds: an hour unless given. */
+  readonly limitMs?: number;
 }
 
 /** A sample is dropped when others used more than this part of the machine. */
 const MAX_FOREIGN_PERCENT = 15;
+/** Far more than any takes: whoever has not ended waits for what will not come. */
+const LIMIT_MS = 3_600_000;
 /** Rounds in all, for each that is wanted. */
 const TRIES = 2;
 
 /**
  * Runs the contestants one after the other, round for round, so that what changes on the machine meanwhile meets all of them. A
  * round is repeated for those whose sample was not quiet, up to twice as many rounds as wanted.
+ *
+ * @throws Error when a run does not end within the limit, or can not; what it is at then is the caller's to take away from under it.
  */
 export async function runRounds(contestants: readonly Contestant[], options: RoundOptions): Promise<Standing[]> {
   const samples = new Map<Contestant, MeasuredSample[]>(contestants.map((contestant) => [contestant, []]));
@@ -65,7 +73,7 @@ export async function runRounds(contestants: readonly Contestant[], options: Rou
     const wanting = contestants.filter((contestant) => quietOf(contestant) < options.rounds);
     for (const contestant of wanting) {
       if (options.interrupted.aborted) throw new Error('interrupted');
-      const sample = await measure(contestant);
+      const sample = await measure(contestant, options);
       samples.get(contestant)?.push(sample);
       options.tell(`round ${round}  ${contestant.name}: ${describe(sample)}`);
     }
@@ -73,11 +81,24 @@ export async function runRounds(contestants: readonly Contestant[], options: Rou
   return contestants.map((contestant) => standingOf(contestant, samples.get(contestant) ?? []));
 }
 
-async function measure(contestant: Contestant): Promise<MeasuredSample> {
+async function measure(contestant: Contestant, options: RoundOptions): Promise<MeasuredSample> {
   const spin = spinMs();
-  const sample = await contestant.run();
+  const sample = await withinLimit(contestant, options);
   const { isUseUnknown = false, use } = sample;
   return { ...sample, spin, isQuiet: isUseUnknown || use.foreignPercent <= MAX_FOREIGN_PERCENT };
+}
+
+async function withinLimit(contestant: Contestant, { limitMs = LIMIT_MS, broken = [] }: RoundOptions): Promise<Sample> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(
+    () => late.reject(new Error(`"${contestant.name}" had not ended after ${limitMs / 60_000} minutes`)),
+    limitMs,
+  );
+  try {
+    return await Promise.race([contestant.run(), late.promise, ...broken]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 const describe = ({ figures, use, isQuiet, isUseUnknown, lost, doubled }: MeasuredSample): string =>

@@ -1,7 +1,8 @@
 import { meterProcessors } from '../measure/processor.ts';
 import type { Contestant, Sample } from '../measure/rounds.ts';
-import type { Product, Running } from './product.ts';
+import type { Product } from './product.ts';
 import type { Profile } from './profiles.ts';
+import type { Running } from './running.ts';
 import type { Stage } from './stage.ts';
 import { clear, DUE, fill, hold, letGo, readOutcome, settle, untilDone } from './work.ts';
 

@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { createLineOa, createOrganization } from '@dueline/accounts';
 import { QUEUES, type Tenant } from '@dueline/contracts';
 import { type Database, type Db, migrate, openDatabase, type SQL, sql } from '@dueline/db';
-import { type App, type AppName, createPlace, type Place, startApp, untilReady } from '@dueline/demo';
+import { type AppName, createPlace, type Place, startApp } from '@dueline/demo';
 import { declareTopology } from '@dueline/mq';
 import { createRule } from '@dueline/trigger-rules';
+import { createApps, type Running } from './running.ts';
 import { SILENT } from './silent.ts';
 import type { Stage } from './stage.ts';
 
@@ -22,15 +23,10 @@ export interface Product {
   readonly accounts: readonly Account[];
   /** Starts apps as in production, but for `env`; resolves when they are ready. */
   start(env: Readonly<Record<string, string>>, names?: readonly AppName[]): Promise<Running>;
+  /** Rejects when an app ends by itself; never resolves. */
+  readonly broken: Promise<never>;
+  /** Stops every app that is left, and removes what they ran in. */
   close(): Promise<void>;
-}
-
-export interface Running {
-  /** The newest of each name. */
-  readonly apps: readonly App[];
-  /** Starts one again that ended, under its name; resolves when it is ready. */
-  restart(name: AppName): Promise<void>;
-  stop(): Promise<void>;
 }
 
 /** People of each account: actions are for one after the other. */
@@ -42,7 +38,6 @@ export const userOfNumber = (n: SQL): SQL => sql`'U' || lpad(to_hex(${n}), 32, '
 export const CONDITION = { attribute: 'city', to: 'Oslo' };
 /** Who claims, decides and hands over. LINE is not a part of what is measured, so what talks to it does not run. */
 const APPS: readonly AppName[] = ['cron-scheduler', 'trigger-worker'];
-const STOP_TIMEOUT_MS = 30_000;
 const NO_LINE = 'http://127.0.0.1:9';
 
 export async function openProduct(
@@ -65,29 +60,15 @@ export async function openProduct(
   const logFolder = join(stateFolder, 'logs', `bench-${id}`);
   mkdirSync(logFolder, { recursive: true });
   const settings = { ...place, lineApiUrl: NO_LINE, secretsKey: secretsKey.toString('base64'), logFolder };
+  const apps = createApps();
   const start = (env: Readonly<Record<string, string>>, names = APPS): Promise<Running> =>
-    startApps(names, (name) => startApp(name, { ...settings, asInProduction: true, env }));
+    apps.start(names, (name) => startApp(name, { ...settings, asInProduction: true, env }));
   const close = async () => {
+    await apps.stopAll();
     await database.close();
     await place.remove();
   };
-  return { place, database, accounts, start, close };
-}
-
-async function startApps(names: readonly AppName[], launch: (name: AppName) => Promise<App>): Promise<Running> {
-  const apps = await Promise.all(names.map(launch));
-  await Promise.all(apps.map((app) => untilReady(app)));
-  return {
-    apps,
-    restart: async (name) => {
-      const app = await launch(name);
-      apps[apps.findIndex((one) => one.name === name)] = app;
-      await untilReady(app);
-    },
-    stop: async () => {
-      await Promise.all(apps.map((app) => app.stop(STOP_TIMEOUT_MS)));
-    },
-  };
+  return { place, database, accounts, start, broken: apps.broken, close };
 }
 
 async function seedAccounts(db: Db, { count, secretsKey }: { count: number; secretsKey: Buffer }): Promise<Account[]> {

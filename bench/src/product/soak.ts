@@ -5,7 +5,8 @@ import { sleep } from '@dueline/kernel';
 import { DONE } from '@dueline/mq';
 import { scheduleMany } from '@dueline/scheduled-actions';
 import { connectTo } from './broker.ts';
-import type { Product, Running } from './product.ts';
+import type { Product } from './product.ts';
+import type { Running } from './running.ts';
 import { actionOf } from './write.ts';
 
 /** How the product stands at a moment of the soak. */

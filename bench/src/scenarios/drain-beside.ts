@@ -62,5 +62,8 @@ function measure(
   );
   const waiting = Math.round(PEER_WAITING * options.scale);
   const theirs = options.others === undefined ? [] : peerDrains(stage, options.others, { count, waiting });
-  return runRounds([...ours, ...theirs], { ...options, tell: stage.tell });
+  return runRounds([...ours, ...theirs], {
+    ...{ ...options, tell: stage.tell },
+    broken: [...options.products.values()].map(({ broken }) => broken),
+  });
 }

@@ -14,7 +14,8 @@ export async function withProduct(
   const product = await openProduct(stage, { name: options.name, accounts: options.accounts ?? 1 });
   const peers = options.peers ? await openPeers(stage) : undefined;
   try {
-    return await runRounds(await contestantsOf(product, peers), { ...options, tell: stage.tell });
+    const contestants = await Promise.race([contestantsOf(product, peers), product.broken]);
+    return await runRounds(contestants, { ...options, broken: [product.broken], tell: stage.tell });
   } finally {
     await peers?.close();
     await product.close();
