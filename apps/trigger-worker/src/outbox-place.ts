@@ -6,7 +6,7 @@ const WHOLE_EVERY_MS = 250;
 const PAUSE_FOR_EACH_MS = 9;
 
 /** One look at the outbox. */
-export interface OutboxLook {
+interface OutboxLook {
   /** The id from which on it reads. */
   readonly from: string;
   /** It is over, whatever it found. */

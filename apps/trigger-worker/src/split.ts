@@ -1,8 +1,11 @@
 import type { Ticket } from '@dueline/contracts';
 import { tookTooLong } from '@dueline/db';
-import { TransientError } from '@dueline/kernel';
+import { chunk, TransientError } from '@dueline/kernel';
 import type { Log } from '@dueline/mq';
 import type { Gate } from './gate.ts';
+
+/** Into how many parts rows go that cannot be decided together. Of what took too long each further level costs its time once more, and a message has a minute. */
+const PARTS = { spoilt: 2, tookTooLong: 8 };
 
 /** How the tickets of one message, or of one claim, are decided. */
 interface Deciding<T extends Ticket> {
@@ -16,7 +19,7 @@ interface Deciding<T extends Ticket> {
 }
 
 /**
- * Decides all tickets in one go, and then alone what must be. When a row spoils the lot, its halves are decided, and so on; what a
+ * Decides all tickets in one go, and then alone what must be. When a row spoils the lot, its parts are decided, and so on; what a
  * single throws goes to `onFailure`. Transient errors are thrown on: the consumer keeps the message and tries again in place.
  */
 async function decideOrSplit<T extends Ticket>(tickets: readonly T[], deciding: Deciding<T>): Promise<void> {
@@ -79,10 +82,19 @@ async function decideTogether<T extends Ticket>(tickets: readonly T[], deciding:
     return await gate.together(() => decide(tickets, { alone: false }));
   } catch (error) {
     if (isNotReady(error)) throw error;
+    return decideParts(tickets, deciding, tookTooLong(error) ? PARTS.tookTooLong : PARTS.spoilt);
   }
-  const middle = Math.ceil(tickets.length / 2);
-  const left = await decideTogether(tickets.slice(0, middle), deciding);
-  return [...left, ...(await decideTogether(tickets.slice(middle), deciding))];
+}
+
+async function decideParts<T extends Ticket>(
+  tickets: readonly T[],
+  deciding: Deciding<T>,
+  parts: number,
+): Promise<readonly T[]> {
+  const left: T[] = [];
+  for (const part of chunk(tickets, Math.ceil(tickets.length / parts)))
+    left.push(...(await decideTogether(part, deciding)));
+  return left;
 }
 
 async function decideSingle<T extends Ticket>(

@@ -84,7 +84,7 @@ test('what committed late, before the place from which a look reads, goes before
   await changed();
   await changed(2);
   const [late, since, other] = await ids();
-  expect(await takeFresh(since)).toEqual([other]);
+  expect(await takeFresh(String(since))).toEqual([other]);
   expect(await takeFresh()).toEqual([late, since]);
 });
 
