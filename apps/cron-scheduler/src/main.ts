@@ -38,6 +38,7 @@ await runWorker('cron-scheduler', config, async (worker) => {
   measureBacklog(worker, { graceSeconds: config.WAIT_GRACE_SECONDS });
   measureTables(worker);
   startSweeps(worker);
+  startRemoving(worker);
   startTicking(worker);
   startCycles(worker);
   if (config.QUEUE_PROFILE) {
@@ -46,7 +47,7 @@ await runWorker('cron-scheduler', config, async (worker) => {
   }
 });
 
-/** What is done at intervals: rows of dead workers, deliveries without a ticket, partitions. */
+/** What is done at intervals so that nothing is lost: rows of dead workers, deliveries without a ticket, facts that were overlooked. */
 function startSweeps({ db, broker, log, metrics, onStop, reach }: Worker): void {
   const recovered = metrics.counter({
     name: 'dueline_rows_recovered_total',
@@ -58,9 +59,6 @@ function startSweeps({ db, broker, log, metrics, onStop, reach }: Worker): void 
     recovered.inc({ what }, count);
     log.warn({ what, count }, 'rows were recovered');
   };
-  const { KEEP_HISTORY_MONTHS: history, KEEP_EVENTS_MONTHS: events } = config;
-  const retention = { trigger_log: history, event_archive: events, attribute_change: events };
-  const stopping = new AbortController();
   const sweeps = [
     every({
       name: 'recover',
@@ -89,6 +87,19 @@ function startSweeps({ db, broker, log, metrics, onStop, reach }: Worker): void 
       intervalMs: FACT_SWEEP_INTERVAL_MS,
       run: () => lookForFacts(db),
     }),
+  ];
+  onStop('sweeps', async () => {
+    await Promise.all(sweeps.map((sweep) => sweep.stop()));
+  });
+}
+
+/** What is old goes: whole months of history, and work that ended. */
+function startRemoving({ db, log, metrics, onStop }: Worker): void {
+  const { KEEP_HISTORY_MONTHS: history, KEEP_EVENTS_MONTHS: events } = config;
+  const retention = { trigger_log: history, event_archive: events, attribute_change: events };
+  const stopping = new AbortController();
+  const work = { keepMonths: keptWorkMonths(config), mostRows: OLD_WORK_ROWS, signal: stopping.signal };
+  const sweeps = [
     every({
       name: 'partitions',
       log,
@@ -101,13 +112,10 @@ function startSweeps({ db, broker, log, metrics, onStop, reach }: Worker): void 
       log,
       metrics,
       intervalMs: OLD_WORK_INTERVAL_MS,
-      run: removeOldWork({
-        ...{ db, log, metrics, keepMonths: keptWorkMonths(config), mostRows: OLD_WORK_ROWS },
-        signal: stopping.signal,
-      }),
+      run: removeOldWork({ db, log, metrics, ...work }),
     }),
   ];
-  onStop('sweeps', async () => {
+  onStop('removal of what is old', async () => {
     stopping.abort();
     await Promise.all(sweeps.map((sweep) => sweep.stop()));
   });
