@@ -33,7 +33,7 @@ const CHANGES: readonly (readonly [string, readonly string[], Partial<Selection>
   [
     'a package builds exactly the apps that need it, over other packages too',
     ['packages/scheduled-actions/src/claim.ts'],
-    { images: ['cron-scheduler', 'line-delivery', 'ops', 'trigger-worker'], endToEnd: true },
+    { images: ['cron-scheduler', 'demo', 'line-delivery', 'ops', 'trigger-worker'], endToEnd: true },
   ],
   ['what every app needs builds every app', ['packages/runtime/src/log.ts'], { images: APPS }],
   [
@@ -65,7 +65,7 @@ const CHANGES: readonly (readonly [string, readonly string[], Partial<Selection>
   [
     'a deleted file reaches as far as a changed one',
     ['packages/scheduled-actions/src/gone.ts'],
-    { images: ['cron-scheduler', 'line-delivery', 'ops', 'trigger-worker'] },
+    { images: ['cron-scheduler', 'demo', 'line-delivery', 'ops', 'trigger-worker'] },
   ],
   [
     'a file that moves between packages reaches the dependents of both',
