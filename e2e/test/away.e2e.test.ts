@@ -7,9 +7,8 @@ import { sleep } from '@dueline/kernel';
 import { nthUserId } from '@dueline/line-simulator';
 import { scheduleMany } from '@dueline/scheduled-actions';
 import { actionToSchedule } from '@dueline/scheduled-actions/testing';
-import { createRule } from '@dueline/trigger-rules';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { serviceEnvironment } from './support.ts';
+import { createCityRule, serviceEnvironment } from './support.ts';
 
 const USERS = 5_000;
 const PREFIX = 'aa';
@@ -45,14 +44,7 @@ beforeAll(async () => {
   const organizationId = await createOrganization(db, { name: 'away' });
   const account = { organizationId, ...CHANNEL, name: 'away', timezone: 'Asia/Bangkok' };
   tenant = await createLineOa(db, { ...account, secretsKey: stack.secretsKey });
-  await createRule(db, tenant, {
-    name: 'city',
-    sourceType: 'attribute_changed',
-    sourceConfig: { attribute: 'city' },
-    actionType: 'send_message',
-    actionConfig: { messages: [{ type: 'text', text: 'hello' }] },
-    frequency: 'every_time',
-  });
+  await createCityRule(db, tenant);
 });
 afterAll(() => stack?.stop());
 

@@ -6,9 +6,8 @@ import { sleep } from '@dueline/kernel';
 import { nthUserId } from '@dueline/line-simulator';
 import { scheduleMany } from '@dueline/scheduled-actions';
 import { actionToSchedule } from '@dueline/scheduled-actions/testing';
-import { createRule } from '@dueline/trigger-rules';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { serviceEnvironment } from './support.ts';
+import { createCityRule, serviceEnvironment } from './support.ts';
 
 const USERS = 1_000;
 const PREFIX = 'ba';
@@ -47,14 +46,7 @@ beforeAll(async () => {
     'insert into line_user (organization_id, line_oa_id, user_id) select $1, $2, unnest($3::text[])',
     [tenant.organizationId, tenant.lineOaId, userIds],
   );
-  await createRule(db, tenant, {
-    name: 'city',
-    sourceType: 'attribute_changed',
-    sourceConfig: { attribute: 'city' },
-    actionType: 'send_message',
-    actionConfig: { messages: [{ type: 'text', text: 'hello' }] },
-    frequency: 'every_time',
-  });
+  await createCityRule(db, tenant);
 });
 afterAll(() => stack?.stop());
 

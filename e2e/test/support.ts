@@ -1,5 +1,8 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import type { Tenant } from '@dueline/contracts';
+import type { Db } from '@dueline/db';
+import { createRule } from '@dueline/trigger-rules';
 import { inject } from 'vitest';
 
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -44,3 +47,14 @@ export async function run(
   });
   return { code, ...output };
 }
+
+/** A rule that answers any change of `city` at once. */
+export const createCityRule = (db: Db, tenant: Tenant): Promise<string> =>
+  createRule(db, tenant, {
+    name: 'city',
+    sourceType: 'attribute_changed',
+    sourceConfig: { attribute: 'city' },
+    actionType: 'send_message',
+    actionConfig: { messages: [{ type: 'text', text: 'hello' }] },
+    frequency: 'every_time',
+  });

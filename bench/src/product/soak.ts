@@ -46,7 +46,7 @@ export async function writeSteadily(product: Product, perSecond: number, stop: A
   return written;
 }
 
-/** What LINE would do, takes each message off its queue; and the removal of what ended, of cron-scheduler, that long before its time. */
+/** Takes each message off its queue, as LINE would; and removes what ended half a minute ago, as cron-scheduler does after months. */
 export interface Drain {
   /** Different messages that arrived, and how many arrived again. */
   readonly counts: { arrived: number; again: number };

@@ -1,31 +1,14 @@
 // What one statement over many people costs its writer, and how fast its events drain. node packages/db/bench/bulk.ts <postgres url> [people]
-import { migrate, openDatabase } from '@dueline/db';
+import { openDatabase } from '@dueline/db';
 import { announceEvents } from '@dueline/db/changes';
-import pg from 'pg';
+import { connected, onScratch } from './scratch.ts';
 
 const [, , adminUrl = '', peopleText = '200000'] = process.argv;
 const people = Number(peopleText);
-const name = `bulk_${process.pid}`;
-const url = Object.assign(new URL(adminUrl), { pathname: `/${name}` }).href;
 
-const admin = await connected(adminUrl);
-await admin.query(`create database ${name}`);
-try {
-  await migrate({ url });
-  await run();
-} finally {
-  await admin.query(`drop database ${name} with (force)`);
-  await admin.end();
-}
+await onScratch(adminUrl, run);
 
-async function connected(connectionString: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString });
-  client.on('error', () => undefined); // the statement in hand rejects with the same error
-  await client.connect();
-  return client;
-}
-
-async function run(): Promise<void> {
+async function run(url: string): Promise<void> {
   const [listener, writer] = [await connected(url), await connected(url)];
   let heard = 0;
   listener.on('notification', () => {

@@ -1,25 +1,14 @@
 // How fast old work is removed, and what that costs PostgreSQL, without the rests. node packages/db/bench/removal.ts <postgres url> [actions]
 import { readFileSync } from 'node:fs';
-import { migrate, openDatabase, removeEndedWork } from '@dueline/db';
-import pg from 'pg';
+import { openDatabase, removeEndedWork } from '@dueline/db';
+import { onScratch } from './scratch.ts';
 
 const [, , adminUrl = '', actionsText = '100000'] = process.argv;
 const actions = Number(actionsText);
-const name = `removal_${process.pid}`;
-const url = Object.assign(new URL(adminUrl), { pathname: `/${name}` }).href;
 /** Of a second, as Linux counts the time of processes. */
 const TICKS = 100;
 
-const admin = new pg.Client({ connectionString: adminUrl });
-await admin.connect();
-await admin.query(`create database ${name}`);
-try {
-  await migrate({ url });
-  await run();
-} finally {
-  await admin.query(`drop database ${name} with (force)`);
-  await admin.end();
-}
+await onScratch(adminUrl, run);
 
 /** Processor time of a server process on this machine, in seconds. */
 function processorSeconds(pid: number): number {
@@ -27,7 +16,7 @@ function processorSeconds(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) / TICKS;
 }
 
-async function run(): Promise<void> {
+async function run(url: string): Promise<void> {
   const { db, close } = openDatabase({
     ...{ url, applicationName: 'removal', maxConnections: 1, statementTimeoutMs: 600_000 },
     onError: () => undefined, // the statement in hand rejects with the same error

@@ -1,6 +1,6 @@
-import { CYCLE_KEY_PREFIX } from '@dueline/contracts';
 import { type SQL, sql } from 'drizzle-orm';
 import { column } from './batch.ts';
+import { cycleIdOfAction } from './cycle-key.ts';
 import type { Tx } from './open.ts';
 
 /** A row that a walk passed. */
@@ -53,7 +53,7 @@ export const CANDIDATES: Readonly<Record<'scheduled_action' | 'delivery', (page:
 /** The cycle of a time-based rule that made an action is not over for as long: it counts its actions. */
 const isOfLivingCycle = (endedBefore: string): SQL => sql`
   exists (select from scheduled_trigger_execution as cycle
-           where cycle.id = case when action.dedup_key ~ ${`^${CYCLE_KEY_PREFIX}[0-9]{1,18}:`} then split_part(action.dedup_key, ':', 2)::bigint end
+           where cycle.id = ${cycleIdOfAction}
              and coalesce(cycle.completed_at, 'infinity') >= ${instantOf(endedBefore)})`;
 
 /** Holds those of these actions that ended before the instant and that nothing living refers to, and that nobody else holds. @returns Their ids. */

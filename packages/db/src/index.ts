@@ -1,6 +1,7 @@
 export { and, eq, inArray, is, isNull, SQL, sql } from 'drizzle-orm';
 export { getTableConfig, IndexedColumn, PgDialect, PgTable } from 'drizzle-orm/pg-core';
 export { arrayLiteral, column, tenantTicketRows, ticketRows } from './batch.ts';
+export { cycleIdOfAction } from './cycle-key.ts';
 export { endedWorkIsKeptFrom, type Removal, type RemovedWork, removeEndedWork } from './ended-work.ts';
 export { errorCode, tookTooLong, translateError } from './errors.ts';
 export {

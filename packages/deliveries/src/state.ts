@@ -44,7 +44,7 @@ export const isProven = sql`exists (select from delivery_attempt as proof
 /** LINE's id of the request whose attempt tells so: of the one that was accepted rather than of one that LINE answered with "already". */
 export const provenRequestId = sql`(select proof.line_request_id from delivery_attempt as proof
   where proof.delivery_id = delivery.id and proof.retry_key = delivery.retry_key and proof.outcome in ('accepted', 'already')
-  order by proof.outcome, proof.attempt_no limit 1)`;
+  order by proof.outcome = 'already', proof.attempt_no limit 1)`;
 
 /** Whether the row `delivery` is a part that waits for the one before it, or was cancelled because of how that ended. */
 export const isFollowing = sql`(delivery.ordinal > 0 and delivery.group_size > 1

@@ -1,5 +1,5 @@
-import { CYCLE_KEY_PREFIX, type Delay, type TenantTicket } from '@dueline/contracts';
-import { sql, type Tx, tenantTicketRows } from '@dueline/db';
+import type { Delay, TenantTicket } from '@dueline/contracts';
+import { cycleIdOfAction, sql, type Tx, tenantTicketRows } from '@dueline/db';
 import { ACTION, type ActionRow, parseAction, readDocument, type StoredAction } from './action-row.ts';
 import type { Claim } from './claim.ts';
 import { cycleInstant } from './cycle-instant.ts';
@@ -68,9 +68,9 @@ const HELD = sql`
   rescue_count, alone, gen, traceparent,
   app_now() > due_at + make_interval(secs => max_lateness_seconds) as overdue, account.channel_id,
   account.stopped_at is not null or organization.stopped_at is not null as stopped, account.quiet_policy,
-  case when action.event_id is null and action.gen = 0 and starts_with(action.dedup_key, ${CYCLE_KEY_PREFIX})
+  case when action.event_id is null and action.gen = 0
        then exists (select from scheduled_trigger_execution as cycle
-                     where cycle.id = split_part(action.dedup_key, ':', 2)::bigint and cycle.status = 'cancelled' and cycle.reason_code = 'by_person')
+                     where cycle.id = ${cycleIdOfAction} and cycle.status = 'cancelled' and cycle.reason_code = 'by_person')
        else false end as called_off,
   case when account.quiet_from is not null
        then to_json(after_quiet_hours(app_now(), account.id, account.timezone, account.quiet_zone, account.quiet_from, account.quiet_to,

@@ -54,6 +54,20 @@ test('a held action is told whole, in id order, once however often its ticket is
   expect(await hold([])).toEqual([]);
 });
 
+test.for(['ste:', 'ste::x', 'ste:x:1', 'ste:99999999999999999999999:U1', 'ste:1'])(
+  'a key that only looks like that of a cycle (%s) is one like any other',
+  async (dedupKey) => {
+    const ids = await schedule(own.db, tenant, { dedupKey });
+    await own.db.$client.query(`update scheduled_action set anchor_ref = 'attribute:born'`);
+    await own.db.$client.query(
+      'insert into frequency_cap (organization_id, line_oa_id, window_seconds, max_messages) values ($1, $2, 60, 1)',
+      [tenant.organizationId, tenant.lineOaId],
+    );
+    const held = await hold(await claim(own.db));
+    expect(held.map(({ id, calledOff, meantFor }) => [id, calledOff, meantFor?.length])).toEqual([[ids[0], false, 2]]);
+  },
+);
+
 test('a ticket that names another tenant than its row’s holds nothing', async () => {
   await schedule(own.db, tenant);
   const tickets = await claim(own.db);
